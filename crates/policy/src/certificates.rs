@@ -8,14 +8,15 @@ use pia_kernel::{CertificateId, Clock, SideEffects, Timestamp, Unavailable, User
 use crate::uploads::UploadReader;
 use crate::violation::{FormCheck, Violation};
 
+/// Maximum length of a name.
 const MAX_NAME_CHARS: usize = 255;
 
 /// Certificate whose holder may sign plugins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedCertificate {
-    /// Id.
+    /// Id by which administrators remove it.
     pub id: CertificateId,
-    /// Display name.
+    /// Name that administrators chose.
     pub name: String,
     /// SHA-1 of the certificate, as 40 upper-case hex digits.
     pub thumbprint: String,

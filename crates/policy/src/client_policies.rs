@@ -309,23 +309,29 @@ mod tests {
 
     #[test]
     fn a_draft_is_trimmed_and_bounded() {
+        let longest_name = "x".repeat(MAX_NAME_CHARS);
+
         let draft = ClientPolicyDraft::parse(Some(" Sales "), Some(" "), None).unwrap();
+
         assert_eq!(draft.name, "Sales");
         assert_eq!(draft.description, None);
         assert_eq!(draft.document, PolicyDocument::default());
+        assert!(ClientPolicyDraft::parse(Some(&longest_name), None, None).is_ok());
+    }
 
-        let longest = "x".repeat(MAX_NAME_CHARS);
-        assert!(ClientPolicyDraft::parse(Some(&longest), None, None).is_ok());
+    #[test]
+    fn the_first_invalid_field_of_a_draft_is_reported() {
+        let long_name = "x".repeat(MAX_NAME_CHARS + 1);
+        let long_description = "x".repeat(MAX_DESCRIPTION_CHARS + 1);
         let error = |name, description| {
             ClientPolicyDraft::parse(name, description, Some("[")).unwrap_err().to_string()
         };
+
         assert!(error(None, None).contains("needs a name"));
         assert!(error(Some(" "), None).contains("needs a name"));
-        let too_long = format!("{longest}x");
-        assert!(error(Some(&too_long), None).contains("at most 100"));
+        assert!(error(Some(&long_name), None).contains("at most 100"));
         assert!(error(Some("a\nb"), None).contains("control"));
-        let long = "x".repeat(MAX_DESCRIPTION_CHARS + 1);
-        assert!(error(Some("a"), Some(&long)).contains("at most 1000"));
+        assert!(error(Some("a"), Some(&long_description)).contains("at most 1000"));
         assert!(error(Some("a"), None).contains("valid JSON"));
     }
 }

@@ -48,7 +48,7 @@ pub struct PublishedPersona {
 /// Managed persona in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PersonaEntry {
-    /// The persona.
+    /// Persona as it is published.
     pub persona: PublishedPersona,
     /// Number of groups that it is assigned to.
     pub group_count: u64,
@@ -79,7 +79,7 @@ pub enum PersonaError {
     QuotaExceeded {
         /// Name of the group.
         group: String,
-        /// Maximum number.
+        /// Maximum number of its personas.
         limit: i64,
     },
     /// Group would search more knowledge bases than it may.
@@ -87,7 +87,7 @@ pub enum PersonaError {
     BaseQuotaExceeded {
         /// Name of the group.
         group: String,
-        /// Maximum number.
+        /// Maximum number of its knowledge bases.
         limit: i64,
     },
     /// Store is unavailable.

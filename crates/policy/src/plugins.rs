@@ -18,6 +18,7 @@ pub use ports::{PluginChangeOutcome, PluginStore, PluginUpdate};
 use crate::uploads::{UnusableUpload, UploadReader};
 use crate::violation::Violation;
 
+/// Maximum number of groups in one request.
 const MAX_GROUPS: usize = 10_000;
 
 /// Package of a plugin.
@@ -33,10 +34,10 @@ pub struct PluginPackage {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedPlugin {
-    /// Id.
+    /// Id of the plugin.
     #[serde(skip)]
     pub id: PluginId,
-    /// Contents.
+    /// Contents that administrators describe.
     #[serde(flatten)]
     pub content: PluginContent,
     /// True if the plugin is part of the client.
@@ -55,7 +56,7 @@ pub struct PublishedPlugin {
 /// Plugin in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginEntry {
-    /// Plugin.
+    /// Plugin as it is published.
     pub plugin: PublishedPlugin,
     /// Number of groups that have it.
     pub group_count: u64,

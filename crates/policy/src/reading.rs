@@ -8,11 +8,11 @@ use crate::verifying_key::VerifyingKey;
 /// Licence, and further results of reading it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LicenceReading {
-    /// Parsed licence.
+    /// Licence whose signature was verified.
     pub licence: Licence,
     /// Names of features that this version does not know; they are not included.
     pub unknown_features: Vec<String>,
-    /// Text on one line.
+    /// Text of the licence on one line, as it is stored.
     pub text: String,
 }
 

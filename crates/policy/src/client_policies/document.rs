@@ -75,7 +75,7 @@ pub enum PolicyDocumentError {
     /// Section contains a setting that no policy may set.
     #[error("The section `{section}` must not set `{setting}`.")]
     DeniedSetting {
-        /// Section.
+        /// Section of the document: `defaults` or `enforce`.
         section: &'static str,
         /// Setting, in the spelling of the list of denied settings.
         setting: &'static str,

@@ -12,7 +12,7 @@ use super::{ClientPolicyDraft, PolicyDocument};
 pub struct PolicyVersion {
     /// Number, from 1 on.
     pub number: i32,
-    /// Contents.
+    /// Contents of the policy after the write.
     pub draft: ClientPolicyDraft,
     /// Time of the write.
     pub written_at: Timestamp,

@@ -7,9 +7,9 @@ use uuid::Uuid;
 /// Rating of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rating {
-    /// Good answer.
+    /// Answer was good.
     Up,
-    /// Bad answer, or a complaint about it.
+    /// Answer was bad, or the user complains about it.
     Down,
 }
 
@@ -33,7 +33,7 @@ pub struct FeedbackReport {
     pub message_id: Uuid,
     /// Chat of the message, if it is stored.
     pub chat_id: Option<Uuid>,
-    /// Rating.
+    /// Rating of the answer.
     pub rating: Rating,
     /// Comment of up to 10,000 characters.
     pub comment: Option<String>,
@@ -57,16 +57,16 @@ pub struct FeedbackReport {
     pub extension: Map<String, Value>,
 }
 
-/// Stored report.
+/// Report as it is stored, with its processing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FeedbackEntry {
-    /// Id.
+    /// Id that the server gave the report.
     pub id: FeedbackId,
     /// User who sent the report.
     pub user: UserId,
-    /// Their report.
+    /// Report as the client sent it.
     pub report: FeedbackReport,
-    /// Time at which it was stored.
+    /// Time at which it was stored, by the server's clock.
     pub received_at: Timestamp,
     /// State of its processing.
     pub status: FeedbackStatus,

@@ -23,7 +23,7 @@ pub struct Group {
 /// Group as administrators see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupEntry {
-    /// The group.
+    /// Group without its members.
     pub group: Group,
     /// Number of accounts in it, including deactivated ones.
     pub members: u64,

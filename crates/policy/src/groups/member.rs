@@ -5,11 +5,11 @@ use pia_kernel::{GroupId, Timestamp, UserId};
 /// Member of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupMember {
-    /// Account.
+    /// Id of their account.
     pub user: UserId,
-    /// Email address.
+    /// Email address of the account.
     pub email: String,
-    /// Display name.
+    /// Name that others see; `None` if they have not set one.
     pub display_name: Option<String>,
     /// Name of their role: `user`, `admin` …
     pub role: String,
@@ -36,7 +36,7 @@ pub struct MemberFilter {
     /// True for those with a password that have neither an enabled authenticator
     /// app nor a passkey, as administrators without a second factor are counted.
     pub is_without_factor: bool,
-    /// Order.
+    /// Order in which members are returned.
     pub order: MemberOrder,
 }
 

@@ -42,14 +42,14 @@ pub enum PersonaAssignmentOutcome {
     BaseQuotaExceeded {
         /// Name of the group.
         group: String,
-        /// Maximum number.
+        /// Maximum number of its knowledge bases.
         limit: i64,
     },
     /// One of the groups has its maximum number of personas.
     QuotaExceeded {
         /// Name of the group.
         group: String,
-        /// Maximum number.
+        /// Maximum number of its personas.
         limit: i64,
     },
 }
