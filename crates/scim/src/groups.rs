@@ -17,8 +17,18 @@ use crate::list::ScimQuery;
 use crate::patch::comparison_text;
 use crate::scim::{Scim, respond, respond_whole};
 
-/// Group with its members.
-type GroupMembers = (Group, Vec<(UserId, String)>);
+/// Group and its members, which are empty unless the client asked for them.
+struct GroupWithMembers {
+    group: Group,
+    /// Ids and email addresses.
+    members: Vec<(UserId, String)>,
+}
+
+impl GroupWithMembers {
+    fn resource(&self, scim: &Scim) -> Value {
+        scim.group_resource(&self.group, &self.members)
+    }
+}
 
 pub(crate) async fn list(
     caller: ScimCaller,
@@ -49,10 +59,7 @@ pub(crate) async fn list(
             Ok::<_, GroupError>((total, page))
         })
         .await?;
-    let resources: Vec<Value> = page
-        .iter()
-        .map(|(group, members)| query.select(scim.group_resource(group, members)))
-        .collect();
+    let resources: Vec<Value> = page.iter().map(|it| query.select(it.resource(&scim))).collect();
 
     Ok(respond_whole(&query.page(total, &resources)))
 }
@@ -65,13 +72,13 @@ pub(crate) async fn show(
 ) -> Result<HttpResponse, ApiError> {
     let groups = scim.groups.clone();
     let with_members = query.includes("members");
-    let (group, members) = scim
+    let group = scim
         .run(caller, async move {
             let group = groups.find(GroupId(id)).await?.group;
             load(&groups, group, with_members).await
         })
         .await?;
-    Ok(respond(StatusCode::OK, scim.group_resource(&group, &members), &query))
+    Ok(respond(StatusCode::OK, group.resource(&scim), &query))
 }
 
 pub(crate) async fn create(
@@ -83,7 +90,7 @@ pub(crate) async fn create(
     let groups = scim.groups.clone();
     let changes = replacement(&resource)?;
     let with_members = query.includes("members");
-    let (group, members) = scim
+    let group = scim
         .run(caller, async move {
             let name = changes.name.clone().unwrap_or_default();
             let group = groups.create(None, &name).await?;
@@ -97,7 +104,7 @@ pub(crate) async fn create(
         })
         .await?;
 
-    Ok(respond(StatusCode::CREATED, scim.group_resource(&group, &members), &query))
+    Ok(respond(StatusCode::CREATED, group.resource(&scim), &query))
 }
 
 pub(crate) async fn replace(
@@ -151,14 +158,14 @@ async fn change(
 ) -> Result<HttpResponse, ApiError> {
     let groups = scim.groups.clone();
     let with_members = query.includes("members");
-    let (group, members) = scim
+    let group = scim
         .run(caller, async move {
             apply(&groups, id, changes).await?;
             let group = groups.find(id).await?.group;
             load(&groups, group, with_members).await
         })
         .await?;
-    Ok(respond(StatusCode::OK, scim.group_resource(&group, &members), query))
+    Ok(respond(StatusCode::OK, group.resource(scim), query))
 }
 
 /// Applies the changes of a group, those first that are most likely to be
@@ -180,9 +187,9 @@ async fn load(
     groups: &Groups,
     group: Group,
     with_members: bool,
-) -> Result<GroupMembers, GroupError> {
+) -> Result<GroupWithMembers, GroupError> {
     let members = if with_members { groups.member_ids(group.id).await? } else { Vec::new() };
-    Ok((group, members))
+    Ok(GroupWithMembers { group, members })
 }
 
 /// Condition that a list of groups meets.
@@ -230,23 +237,26 @@ async fn meets(
     group: &Group,
     condition: &GroupCondition,
 ) -> Result<bool, GroupError> {
-    Ok(match condition {
-        GroupCondition::Id(id) => *id == Some(group.id),
-        GroupCondition::ExternalId(id) => group.external_id.as_ref() == Some(id),
+    match condition {
+        GroupCondition::Id(id) => Ok(*id == Some(group.id)),
+        GroupCondition::ExternalId(id) => Ok(group.external_id.as_ref() == Some(id)),
         GroupCondition::Name(matching, text) => {
-            let name = group.name.folded();
-            match matching {
-                TextMatch::Equals => name == *text,
-                TextMatch::Contains => name.contains(text),
-                TextMatch::StartsWith => name.starts_with(text),
-                TextMatch::EndsWith => name.ends_with(text),
-            }
+            Ok(matches_text(&group.name.folded(), *matching, text))
         }
-        GroupCondition::Member(None) => false,
+        GroupCondition::Member(None) => Ok(false),
         GroupCondition::Member(Some(user)) => match groups.member(*user).await {
-            Ok(member) => member.group == group.id,
-            Err(GroupError::UnknownAccount) => false,
-            Err(err) => return Err(err),
+            Ok(member) => Ok(member.group == group.id),
+            Err(GroupError::UnknownAccount) => Ok(false),
+            Err(err) => Err(err),
         },
-    })
+    }
+}
+
+fn matches_text(name: &str, matching: TextMatch, text: &str) -> bool {
+    match matching {
+        TextMatch::Equals => name == text,
+        TextMatch::Contains => name.contains(text),
+        TextMatch::StartsWith => name.starts_with(text),
+        TextMatch::EndsWith => name.ends_with(text),
+    }
 }
