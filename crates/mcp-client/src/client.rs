@@ -72,9 +72,9 @@ impl McpClient {
         let mut cursor = None;
         for _ in 0..MAX_PAGES {
             let page = self.page(cursor).await?;
-            let is_full = !tools.extend(page.tools);
+            tools.extend(page.tools);
             cursor = page.next_cursor;
-            if is_full || cursor.is_none() {
+            if tools.is_truncated() || cursor.is_none() {
                 return Ok(tools.into_tools());
             }
         }

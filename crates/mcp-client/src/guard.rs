@@ -35,21 +35,26 @@ impl<T> GuardedTransport<T> {
     fn admit(&self, message: &ServerJsonRpcMessage) -> bool {
         match message {
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => true,
-            JsonRpcMessage::Request(_) => {
-                let permit = self.replies.try_acquire().ok();
-                permit.map(tokio::sync::SemaphorePermit::forget).is_some()
-            }
+            JsonRpcMessage::Request(_) => self.try_reserve_reply(),
             JsonRpcMessage::Notification(message) => {
-                let changed = matches!(
+                let is_of_tools = matches!(
                     message.notification,
                     ServerNotification::ToolListChangedNotification(_)
                 );
-                if changed {
+                if is_of_tools {
                     self.events.tools_changed.notify_one();
                 }
                 false
             }
         }
+    }
+
+    /// Reserves a place among the pending replies, which is free again once the reply was
+    /// sent. Returns whether there was one.
+    fn try_reserve_reply(&self) -> bool {
+        let Ok(permit) = self.replies.try_acquire() else { return false };
+        permit.forget();
+        true
     }
 }
 

@@ -84,15 +84,17 @@ fn is_admissible(schema: &Value) -> bool {
 pub(crate) struct ToolList {
     tools: Vec<McpTool>,
     names: HashSet<String>,
+    is_truncated: bool,
 }
 
 impl ToolList {
-    /// Adds the tools of a page. Returns false once there are too many.
-    pub(crate) fn extend(&mut self, page: Vec<Tool>) -> bool {
+    /// Adds the tools of a page, as far as there are not too many.
+    pub(crate) fn extend(&mut self, page: Vec<Tool>) {
         for tool in page {
             if self.tools.len() == MAX_TOOLS {
                 tracing::warn!(tools = MAX_TOOLS, "further tools of an MCP server are left out");
-                return false;
+                self.is_truncated = true;
+                return;
             }
 
             let name = truncate(&tool.name, MAX_NAME_BYTES).to_owned();
@@ -108,8 +110,11 @@ impl ToolList {
                 }
             }
         }
+    }
 
-        true
+    /// Returns whether tools were left out because there are too many.
+    pub(crate) fn is_truncated(&self) -> bool {
+        self.is_truncated
     }
 
     pub(crate) fn into_tools(self) -> Vec<McpTool> {

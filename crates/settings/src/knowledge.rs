@@ -141,17 +141,27 @@ pub(super) fn vector_target(all: &mut Section<'_>) -> Option<VectorTarget> {
 /// Reads the name of the model that embeds documents, for administration.
 pub(super) fn read_embedding_model(all: &mut Section<'_>) -> String {
     let is_development = all.environment().is_development();
-    match provider_and_model(&mut all.section("Embeddings"), is_development) {
-        (Some(provider), _) if is_local(&provider) => HashedEmbedder::MODEL.to_owned(),
-        (_, model) => model,
-    }
+    let EmbeddingModel { provider, model } =
+        EmbeddingModel::from_section(&mut all.section("Embeddings"), is_development);
+    if provider.is_some_and(|it| is_local(&it)) { HashedEmbedder::MODEL.to_owned() } else { model }
 }
 
-fn provider_and_model(from: &mut Section<'_>, is_development: bool) -> (Option<String>, String) {
-    let default = is_development.then(|| LOCAL.to_owned());
-    let provider =
-        from.restart("ProviderId").optional_or_blank::<ProviderId>().map_or(default, |it| it.0);
-    (provider, from.restart("Model").or(DEFAULT_MODEL.to_owned()))
+/// Model that embeds documents, as it is configured.
+struct EmbeddingModel {
+    /// Id of its provider; `None` if knowledge is off.
+    provider: Option<String>,
+    /// Name, which the local embedder ignores.
+    model: String,
+}
+
+impl EmbeddingModel {
+    fn from_section(from: &mut Section<'_>, is_development: bool) -> Self {
+        let default = is_development.then(|| LOCAL.to_owned());
+        let provider =
+            from.restart("ProviderId").optional_or_blank::<ProviderId>().map_or(default, |it| it.0);
+        let model = from.restart("Model").or(DEFAULT_MODEL.to_owned());
+        Self { provider, model }
+    }
 }
 
 fn is_local(provider: &str) -> bool {
@@ -164,7 +174,7 @@ fn read_embedder(
     catalogue: &ModelCatalogue,
     is_development: bool,
 ) -> Option<(EmbedderConfig, Duration)> {
-    let (provider, model) = provider_and_model(from, is_development);
+    let EmbeddingModel { provider, model } = EmbeddingModel::from_section(from, is_development);
     let dimension = from.restart("Dimension").or(VECTOR_SIZE);
     let timeout_seconds = from.restart("TimeoutSeconds").within(100_u32, 1..=3600);
     let timeout = Duration::from_secs(timeout_seconds.into());
