@@ -11,29 +11,39 @@ use crate::fixtures::{archive, docx, error, markdown, pdf_with_font};
 /// Text of a file that cannot be expanded.
 const DOCUMENT_TYPE: &str = r#"<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>"#;
 
+const MIB: usize = 1024 * 1024;
+
+/// Returns more bytes than an archive may inflate to.
+fn blanks() -> Vec<u8> {
+    vec![b' '; 101 * MIB]
+}
+
 #[test]
 fn an_archive_that_inflates_to_too_much_is_too_complex() {
-    let zeros = vec![b' '; 101 * 1024 * 1024];
-    let bytes = docx(&zeros);
-    assert!(bytes.len() < 1024 * 1024);
+    let bytes = docx(&blanks());
+
+    assert!(bytes.len() < MIB);
     assert_eq!(error(ContentType::Docx, &bytes), ExtractError::TooComplex);
     assert_eq!(error(ContentType::Xlsx, &bytes), ExtractError::TooComplex);
 }
 
 #[test]
 fn an_archive_that_understates_its_sizes_inflates_no_further() {
-    let mut bytes = docx(&vec![b' '; 101 * 1024 * 1024]);
-    let size = (101_u32 * 1024 * 1024).to_le_bytes();
-    while let Some(at) = bytes.windows(4).position(|it| it == size) {
-        bytes[at..at + 4].copy_from_slice(&1_000_u32.to_le_bytes());
+    let document = blanks();
+    let mut bytes = docx(&document);
+    let size = u32::try_from(document.len()).unwrap().to_le_bytes();
+    while let Some(position) = bytes.windows(4).position(|it| it == size) {
+        bytes[position..position + 4].copy_from_slice(&1_000_u32.to_le_bytes());
     }
-    let error = error(ContentType::Docx, &bytes);
-    assert!(matches!(error, ExtractError::TooComplex | ExtractError::Damaged));
+
+    let refusal = error(ContentType::Docx, &bytes);
+
+    assert!(matches!(refusal, ExtractError::TooComplex | ExtractError::Damaged), "{refusal:?}");
 }
 
 /// Returns an archive whose entries are all the same bytes of it.
 fn overlapping_archive(entries: u16) -> Vec<u8> {
-    let zeros = vec![0; 4 * 1024 * 1024];
+    let zeros = vec![0; 4 * MIB];
     let mut bytes = archive([("0000".to_owned(), zeros.as_slice())]);
     let position = |mark: &[u8]| bytes.windows(4).position(|it| it == mark).unwrap();
     let start = position(b"PK\x01\x02");
@@ -52,11 +62,12 @@ fn overlapping_archive(entries: u16) -> Vec<u8> {
 
 #[test]
 fn an_archive_whose_entries_overlap_or_are_archives_inflates_no_further() {
-    let bytes = overlapping_archive(1_000);
-    assert!(bytes.len() < 100_000);
-    let refused = error(ContentType::Xlsx, &bytes);
-    assert!(matches!(refused, ExtractError::TooComplex | ExtractError::Damaged), "{refused:?}");
+    let overlapping = overlapping_archive(1_000);
     let nested = (0..10).fold(docx(b"<w:document/>"), |inner, _| docx(&inner));
+
+    assert!(overlapping.len() < 100_000);
+    let refusal = error(ContentType::Xlsx, &overlapping);
+    assert!(matches!(refusal, ExtractError::TooComplex | ExtractError::Damaged), "{refusal:?}");
     assert_eq!(error(ContentType::Docx, &nested), ExtractError::Damaged);
 }
 
@@ -77,24 +88,22 @@ fn entities_are_not_expanded() {
 
 #[test]
 fn deeply_nested_elements_are_survived() {
-    let started = Instant::now();
+    let start = Instant::now();
+
     for element in ["div", "table", "ul", "b", "td", "p hidden"] {
         let html = format!("<p>Anfang</p>{}Ende", format!("<{element}>").repeat(100_000));
         assert!(markdown(ContentType::Html, html.as_bytes()).contains("Anfang"));
     }
-    let nested = |name: &str| {
-        let start = format!("<w:{name}>");
-        let end = format!("</w:{name}>");
-        format!(
-            "<w:document><w:p><w:r><w:t>Text</w:t></w:r></w:p>{}{}</w:document>",
-            start.repeat(100_000),
-            end.repeat(100_000)
-        )
-    };
-    for name in ["p", "tbl", "sdt"] {
-        assert_eq!(markdown(ContentType::Docx, &docx(nested(name).as_bytes())), "Text");
+    for element in ["p", "tbl", "sdt"] {
+        let start_tags = format!("<w:{element}>").repeat(100_000);
+        let end_tags = format!("</w:{element}>").repeat(100_000);
+        let document = format!(
+            "<w:document><w:p><w:r><w:t>Text</w:t></w:r></w:p>{start_tags}{end_tags}</w:document>"
+        );
+        assert_eq!(markdown(ContentType::Docx, &docx(document.as_bytes())), "Text");
     }
-    assert!(started.elapsed() < Duration::from_secs(20));
+
+    assert!(start.elapsed() < Duration::from_secs(20));
 }
 
 #[test]
@@ -120,6 +129,7 @@ fn a_text_that_repeats_itself_without_end_is_too_complex() {
         ("xl/sharedStrings.xml", &strings),
     ];
     let bytes = archive(parts.map(|(name, text)| (name.to_owned(), text.as_bytes())));
+
     assert!(bytes.len() < 100_000);
     assert_eq!(error(ContentType::Xlsx, &bytes), ExtractError::TooComplex);
 }
@@ -133,8 +143,10 @@ fn a_pdf_whose_objects_go_round_in_circles_ends() {
         4 0 obj <</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Length 5 0 R/Resources<</XObject<</X 4 0 R>>>>>> stream\n/X Do\nendstream endobj\n\
         5 0 obj 5 0 R endobj\n\
         trailer <</Root 1 0 R/Size 4294967295/Prev 9>>\nstartxref\n9\n%%EOF";
-    let error = error(ContentType::Pdf, pdf.as_bytes());
-    assert!(matches!(error, ExtractError::NoText | ExtractError::Damaged));
+
+    let refusal = error(ContentType::Pdf, pdf.as_bytes());
+
+    assert!(matches!(refusal, ExtractError::NoText | ExtractError::Damaged), "{refusal:?}");
 }
 
 #[test]
@@ -172,10 +184,11 @@ fn pdf_of_damaged_font(kind: &str, len: usize) -> Vec<u8> {
 #[tokio::test]
 async fn a_child_survives_what_is_hostile_or_ends_within_its_limits() {
     let extractor = extractor(&[], ChildLimits::default());
-    let started = Instant::now();
-    let deep = format!("<p>Anfang</p>{}Ende", "<div>".repeat(100_000)).into_bytes();
-    let html = extractor.extract(ContentType::Html, deep).await.unwrap();
-    assert!(html.text.contains("Anfang"));
+    let start = Instant::now();
+
+    let deep_page = format!("<p>Anfang</p>{}Ende", "<div>".repeat(100_000)).into_bytes();
+    let text = extractor.extract(ContentType::Html, deep_page).await.unwrap();
+    assert!(text.text.contains("Anfang"));
 
     let bomb = extractor.extract(ContentType::Xlsx, overlapping_archive(1_000)).await;
     assert!(matches!(bomb, Err(ExtractError::TooComplex | ExtractError::Damaged)), "{bomb:?}");
@@ -184,5 +197,6 @@ async fn a_child_survives_what_is_hostile_or_ends_within_its_limits() {
         let font = extractor.extract(ContentType::Pdf, pdf_of_damaged_font(kind, len)).await;
         assert_ne!(font, Err(ExtractError::Unavailable), "{kind} {len}");
     }
-    assert!(started.elapsed() < Duration::from_mins(1));
+
+    assert!(start.elapsed() < Duration::from_mins(1));
 }

@@ -63,7 +63,9 @@ fn diagrams_are_lists() {
         ("ppt/data.xml", diagram.to_owned()),
     ];
     let bytes = archive(parts.iter().map(|(name, text)| ((*name).to_owned(), text.as_bytes())));
+
     let text = markdown(ContentType::Pptx, &bytes);
+
     assert_eq!(text, "## Slide 1: Ablauf\n\n- Antrag\n- Freigabe");
 }
 

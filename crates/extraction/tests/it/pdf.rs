@@ -45,10 +45,13 @@ fn what_is_no_pdf_is_damaged() {
 #[test]
 fn what_is_outside_of_the_page_is_left_out() {
     let content = "BT /F 12 Tf 50 700 Td (Oben) Tj 0 -400 Td (Unten) Tj ET";
-    let bytes = pdf("/CropBox[0 0 600 400]", content);
-    assert_eq!(markdown(ContentType::Pdf, &bytes), "Unten");
-    let text = markdown(ContentType::Pdf, &pdf("/CropBox[0 0 0 0]", content));
-    assert_eq!(text, "Oben\n\nUnten");
+
+    let lower_part = markdown(ContentType::Pdf, &pdf("/CropBox[0 0 600 400]", content));
+    let empty_part = markdown(ContentType::Pdf, &pdf("/CropBox[0 0 0 0]", content));
+
+    assert_eq!(lower_part, "Unten");
+    // An empty box is invalid, and is ignored.
+    assert_eq!(empty_part, "Oben\n\nUnten");
 }
 
 #[test]

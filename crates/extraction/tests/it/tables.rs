@@ -39,7 +39,9 @@ fn each_part_of_a_long_table_has_the_header() {
     for number in 0..500 {
         writeln!(table, "{number},Ein Artikel mit der Nummer {number}").unwrap();
     }
+
     let text = markdown(ContentType::Csv, table.as_bytes());
+
     let parts: Vec<&str> = text.split("\n\n").collect();
     assert!(parts.len() > 10);
     for part in parts {
