@@ -156,7 +156,9 @@ mod tests {
     #[test]
     fn chunks_of_markdown_know_their_headings() {
         let text = "# Travel\n\nBook early.\n\n## Rail\n\nSecond class `only`.\n\n## Air\n\nAsk first.\n\n# Pay\n\nMonthly.\n";
+
         let chunks = split_text(text, true, 30);
+
         let paths: Vec<_> = chunks.iter().map(|it| it.path.as_str()).collect();
         assert_eq!(paths, ["Travel", "Travel › Rail", "Travel › Air", "Pay"]);
         assert!(chunks[1].text.contains("Second class"));
@@ -171,11 +173,13 @@ mod tests {
     #[test]
     fn nothing_is_lost_and_no_chunk_is_too_long() {
         let text = "One sentence. Another one! ".repeat(200);
-        let chunks = split_text(&text, false, 100);
-        assert!(chunks.iter().all(|it| it.text.chars().count() <= 100));
         let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-        let all: Vec<_> = chunks.iter().flat_map(|it| words(&it.text)).collect();
-        assert_eq!(all, words(&text));
+
+        let chunks = split_text(&text, false, 100);
+
+        assert!(chunks.iter().all(|it| it.text.chars().count() <= 100));
+        let words_of_chunks: Vec<_> = chunks.iter().flat_map(|it| words(&it.text)).collect();
+        assert_eq!(words_of_chunks, words(&text));
         assert!(split_text(" \n ", false, 100).is_empty());
     }
 

@@ -123,6 +123,7 @@ mod tests {
     #[test]
     fn texts_of_servers_are_cut_and_do_not_contain_the_secret() {
         let secret = Secret::new("s3cret".to_owned());
+
         assert_eq!(quote("no s3cret here: s3cret", Some(&secret)), "no *** here: ***");
         assert_eq!(quote("no s3cret", None), "no s3cret");
         assert_eq!(quote(&"ü".repeat(400), None), "ü".repeat(250));

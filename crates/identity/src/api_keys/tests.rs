@@ -148,13 +148,14 @@ async fn a_name_is_one_short_line_and_scopes_match_exactly() {
         assert_eq!(violations[0].field, "name");
         assert_eq!(violations[0].code, code);
     }
-    for scopes in [vec![], vec!["AI"], vec!["ai", "sync"]] {
-        let scopes = Some(scopes.into_iter().map(str::to_owned).collect());
+    assert!(parse_name(Some(&"ß".repeat(MAX_NAME_CHARS))).is_ok());
+
+    for names in [vec![], vec!["AI"], vec!["ai", "sync"]] {
+        let scopes = Some(names.into_iter().map(str::to_owned).collect());
         assert!(parse_scopes(scopes).is_err());
     }
-    let twice = Some(vec!["ai".to_owned(), "ai".to_owned()]);
-    assert_eq!(parse_scopes(twice).unwrap(), [KeyScope::Ai]);
-    assert!(parse_name(Some(&"ß".repeat(64))).is_ok());
+    let repeated_scope = Some(vec!["ai".to_owned(), "ai".to_owned()]);
+    assert_eq!(parse_scopes(repeated_scope).unwrap(), [KeyScope::Ai]);
 }
 
 #[tokio::test]

@@ -88,8 +88,9 @@ async fn the_sweep_follows_the_settings() {
     let mut store = MockFeedbackStore::new();
     let day = Duration::from_hours(24);
     let due = move |answers: &Timestamp, reports: &Timestamp| {
-        (*answers, *reports) == (AT + 9 * day, AT + 8 * day)
+        *answers == AT + 9 * day && *reports == AT + 8 * day
     };
     store.expect_sweep().once().withf(due).returning(|_, _| Ok(3));
+
     assert_eq!(over(store, &[], true).sweep().await.unwrap(), 3);
 }

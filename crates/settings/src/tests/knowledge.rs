@@ -13,27 +13,30 @@ const EMBEDDER: [&str; 4] = [
 #[test]
 fn development_has_an_embedded_store_and_a_local_embedder() {
     let operator = Operator::development();
+
     let stores = operator.read().knowledge.stores.unwrap();
+
     let VectorTarget::Embedded(folder) = stores.vectors else { panic!("{:?}", stores.vectors) };
     assert_eq!(folder, operator.sources.dir.join("vectors"));
     assert!(matches!(stores.embedder, EmbedderConfig::Hashed));
-    let off = operator.variable("Knowledge__ConnectionString", "");
-    assert!(off.read().knowledge.stores.is_none());
+
+    let operator = operator.variable("Knowledge__ConnectionString", "");
+
+    assert!(operator.read().knowledge.stores.is_none());
 }
 
 #[test]
 fn production_has_none_until_both_are_configured() {
-    assert!(Operator::production().read().knowledge.stores.is_none());
-    let store = "Knowledge:ConnectionString=http://qdrant:6334";
-    let half = Operator::production().argument(store);
-    assert!(half.read().knowledge.stores.is_none());
-    assert!(half.notices().iter().any(|it| it.contains("knowledge is off")));
+    let with_store =
+        || Operator::production().argument("Knowledge:ConnectionString=http://qdrant:6334");
+    let with_both = with_store().arguments(&EMBEDDER).argument("Embeddings:ProviderId=VECTORS");
 
-    let both = Operator::production()
-        .argument(store)
-        .arguments(&EMBEDDER)
-        .argument("Embeddings:ProviderId=VECTORS");
-    let stores = both.read().knowledge.stores.unwrap();
+    assert!(Operator::production().read().knowledge.stores.is_none());
+    assert!(with_store().read().knowledge.stores.is_none());
+    assert!(with_store().notices().iter().any(|it| it.contains("knowledge is off")));
+
+    let stores = with_both.read().knowledge.stores.unwrap();
+
     assert!(matches!(stores.vectors, VectorTarget::Server { .. }));
     let EmbedderConfig::Provider { target, .. } = stores.embedder else {
         panic!("{:?}", stores.embedder)
@@ -52,6 +55,7 @@ fn contexts_are_written_by_a_chat_model_unless_switched_off() {
             .argument("Chunking:Context:ProviderId=Talker")
     };
     let context = |it: Operator| it.read().knowledge.stores.unwrap().context;
+
     assert_eq!(context(operator()).unwrap().model, "m");
     assert!(context(operator().argument("Chunking:Context:Enabled=false")).is_none());
 }
@@ -65,28 +69,34 @@ fn questions_are_stored_only_if_the_operator_wants_that() {
 
 #[test]
 fn questions_are_rewritten_by_a_chat_model_only() {
-    let named = |it: Operator| it.argument("Knowledge:Question:ProviderId=vectors");
-    let chats = ["Ai:Providers:0:Id=vectors", "Ai:Providers:0:Model=m", "Ai:Providers:0:ApiKey=k"];
-    let operator = named(Operator::development().arguments(&chats));
-    let model = operator.read().knowledge.question_model.unwrap();
-    assert_eq!(model.target.model, "m");
-    assert_eq!(model.timeout.as_secs(), 3);
-    assert_eq!(named(Operator::development().arguments(&EMBEDDER)).errors().len(), 1);
+    let chat_model =
+        ["Ai:Providers:0:Id=vectors", "Ai:Providers:0:Model=m", "Ai:Providers:0:ApiKey=k"];
+    let operator_with = |model: &[&str]| {
+        Operator::development().arguments(model).argument("Knowledge:Question:ProviderId=vectors")
+    };
+
+    let question_model = operator_with(&chat_model).read().knowledge.question_model.unwrap();
+
+    assert_eq!(question_model.target.model, "m");
+    assert_eq!(question_model.timeout.as_secs(), 3);
+    assert_eq!(operator_with(&EMBEDDER).errors().len(), 1);
 }
 
 #[test]
 fn passages_are_ranked_by_the_model_of_an_entry_or_another_one_of_its_provider() {
     let operator = || Operator::development().arguments(&EMBEDDER);
+    let with_entry = || operator().argument("Rerank:ProviderId=Vectors");
+    let with_model =
+        with_entry().arguments(&["Rerank:Model=bge-reranker-v2-m3", "Rerank:MinScore=0.1"]);
     let reranker = |it: Operator| it.read().knowledge.stores.unwrap().reranker;
-    assert!(reranker(operator()).is_none());
 
-    let named = || operator().argument("Rerank:ProviderId=Vectors");
-    let own = reranker(named()).unwrap();
-    assert_eq!(own.target.model.as_str(), "m");
-    assert_eq!(own.timeout.as_secs(), 2);
-    let other = named().arguments(&["Rerank:Model=bge-reranker-v2-m3", "Rerank:MinScore=0.1"]);
-    assert_eq!(other.read().knowledge.retrieval.min_rank_score, Some(0.1));
-    assert_eq!(reranker(other).unwrap().target.model, "bge-reranker-v2-m3");
+    let reranker_of_entry = reranker(with_entry()).unwrap();
+
+    assert!(reranker(operator()).is_none());
+    assert_eq!(reranker_of_entry.target.model.as_str(), "m");
+    assert_eq!(reranker_of_entry.timeout.as_secs(), 2);
+    assert_eq!(with_model.read().knowledge.retrieval.min_rank_score, Some(0.1));
+    assert_eq!(reranker(with_model).unwrap().target.model, "bge-reranker-v2-m3");
 }
 
 #[test]
