@@ -26,9 +26,11 @@ const PREFIXES: [(&str, Dialect); 3] =
 impl Dialect {
     /// Returns the form that is used under a path.
     pub fn from_path(path: &str) -> Self {
-        let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
-        let prefix = PREFIXES.iter().find(|(it, _)| path.strip_prefix(it).is_some_and(below));
-        prefix.map_or(Self::Pia, |it| it.1)
+        let is_below = |suffix: &str| suffix.is_empty() || suffix.starts_with('/');
+        PREFIXES
+            .into_iter()
+            .find(|(prefix, _)| path.strip_prefix(prefix).is_some_and(is_below))
+            .map_or(Self::Pia, |(_, dialect)| dialect)
     }
 }
 
@@ -40,9 +42,9 @@ pub async fn translate_errors<B: MessageBody + 'static>(
     let dialect = Dialect::from_path(request.path());
     let response = next.call(request).await?;
     let error = if dialect == Dialect::Pia { None } else { response.response().error() };
-    let translated = error.and_then(|it| it.as_error::<ApiError>()).map(|it| it.response(dialect));
-    Ok(match translated {
-        Some(translated) => response.into_response(translated).map_into_right_body(),
+    let translation = error.and_then(|it| it.as_error::<ApiError>()).map(|it| it.response(dialect));
+    Ok(match translation {
+        Some(translation) => response.into_response(translation).map_into_right_body(),
         None => response.map_into_left_body(),
     })
 }
