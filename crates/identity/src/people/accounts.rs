@@ -88,8 +88,9 @@ impl Accounts {
             let violation = Violation::new("displayName", "managed", message);
             return Err(AccountChangeError::Invalid(vec![violation]));
         }
-        let renamed = SideEffects::audit(self.clock.now(), user, "account.renamed");
-        let exists = self.store.rename(user, name, renamed).await?;
+
+        let effects = SideEffects::audit(self.clock.now(), user, "account.renamed");
+        let exists = self.store.rename(user, name, effects).await?;
         self.caller_cache.forget_user(user);
         if exists { Ok(()) } else { Err(AccountChangeError::Gone) }
     }
@@ -101,8 +102,8 @@ impl Accounts {
         declaration: TraderDeclaration,
     ) -> Result<(), AccountChangeError> {
         let company = check(&declaration).map_err(AccountChangeError::Invalid)?;
-        let declared = SideEffects::audit(self.clock.now(), user, "account.declared");
-        let exists = self.store.declare(user, CustomerType::Business, &company, declared).await?;
+        let effects = SideEffects::audit(self.clock.now(), user, "account.declared");
+        let exists = self.store.declare(user, CustomerType::Business, &company, effects).await?;
         self.caller_cache.forget_user(user);
         if exists { Ok(()) } else { Err(AccountChangeError::Gone) }
     }

@@ -61,9 +61,10 @@ impl RegistrationRules {
     /// Returns whether the domain of an address is permitted.
     pub(crate) fn allows_domain(&self, email: &str) -> bool {
         let domain = people::email::domain(email);
-        let matches_domain =
-            |it: &String| people::email::fold_domain(it.trim().trim_start_matches('@')) == domain;
-        self.allowed_domains.is_empty() || self.allowed_domains.iter().any(matches_domain)
+        let is_domain = |allowed: &String| {
+            people::email::fold_domain(allowed.trim().trim_start_matches('@')) == domain
+        };
+        self.allowed_domains.is_empty() || self.allowed_domains.iter().any(is_domain)
     }
 
     /// Returns whether a user with an invitation may try to register. The inviter knows the user,
@@ -263,19 +264,19 @@ pub(crate) fn check(
     });
 
     // The password must not be the name or the address, even if these are invalid.
-    let display_name = form.display_name.as_deref();
-    let about = [email.as_str(), display_name.unwrap_or_default()];
+    let typed_name = form.display_name.as_deref();
+    let about = [email.as_str(), typed_name.unwrap_or_default()];
     let min_chars = rules.min_password_chars;
     let weakness = passwords::rules::weakness(form.password.expose(), min_chars, &about);
     violations.extend(weakness.map(|it| it.violation("password")));
 
     let display_name =
-        parse_name("displayName", "The name", display_name).unwrap_or_else(|violation| {
+        parse_name("displayName", "The name", typed_name).unwrap_or_else(|violation| {
             violations.push(violation);
             None
         });
 
-    let company_name = declared(form, rules).unwrap_or_else(|violation| {
+    let company_name = declared_company(form, rules).unwrap_or_else(|violation| {
         violations.push(violation);
         None
     });
@@ -288,7 +289,7 @@ pub(crate) fn check(
 }
 
 /// Returns the company of a trader, if the declaration is complete.
-fn declared(
+fn declared_company(
     form: &RegistrationForm,
     rules: &RegistrationRules,
 ) -> Result<Option<String>, Violation> {

@@ -78,11 +78,11 @@ impl Roles {
         role: Role,
     ) -> Result<(), RoleError> {
         let max = self.seats.admins();
-        let effects = done(self.clock.now(), by, user, action(role));
-        let change = self.store.set_role(user, role, max, effects).await?;
+        let effects = audit_effects(self.clock.now(), by, user, grant_action(role));
+        let outcome = self.store.set_role(user, role, max, effects).await?;
         self.caller_cache.forget_user(user);
 
-        match change {
+        match outcome {
             RoleChangeOutcome::Done => Ok(()),
             RoleChangeOutcome::Unknown => Err(RoleError::Unknown),
             RoleChangeOutcome::LastAdmin => Err(RoleError::LastAdmin),
@@ -95,10 +95,10 @@ impl Roles {
     /// Deactivates an account, at once and until it is reactivated. Its data stays.
     pub async fn deactivate(&self, by: Option<UserId>, user: UserId) -> Result<(), RoleError> {
         let at = self.clock.now();
-        let effects = deactivation(at, by, user);
-        let change = self.store.deactivate(user, at, effects).await?;
+        let effects = deactivation_effects(at, by, user);
+        let outcome = self.store.deactivate(user, at, effects).await?;
         self.caller_cache.forget_user(user);
-        match change {
+        match outcome {
             DeactivationOutcome::Done => Ok(()),
             DeactivationOutcome::Unknown => Err(RoleError::Unknown),
             DeactivationOutcome::LastAdmin => Err(RoleError::LastAdmin),
@@ -108,11 +108,11 @@ impl Roles {
     /// Reactivates an account. Its owner must sign in again.
     pub async fn reactivate(&self, by: Option<UserId>, user: UserId) -> Result<(), RoleError> {
         let limits = SeatLimits::from_seats(&*self.seats);
-        let effects = reactivation(self.clock.now(), by, user);
-        let change = self.store.reactivate(user, limits, effects).await?;
+        let effects = reactivation_effects(self.clock.now(), by, user);
+        let outcome = self.store.reactivate(user, limits, effects).await?;
         self.caller_cache.forget_user(user);
 
-        match change {
+        match outcome {
             ReactivationOutcome::Done => Ok(()),
             ReactivationOutcome::Unknown => Err(RoleError::Unknown),
             ReactivationOutcome::SeatsTaken => {
@@ -130,9 +130,9 @@ impl Roles {
         let at = self.clock.now();
         if active {
             let limits = SeatLimits::from_seats(&*self.seats);
-            ActivationChange::Reactivate(limits, reactivation(at, None, user))
+            ActivationChange::Reactivate(limits, reactivation_effects(at, None, user))
         } else {
-            ActivationChange::Deactivate(deactivation(at, None, user))
+            ActivationChange::Deactivate(deactivation_effects(at, None, user))
         }
     }
 
@@ -142,22 +142,27 @@ impl Roles {
     }
 }
 
-fn deactivation(at: Timestamp, by: Option<UserId>, user: UserId) -> SideEffects {
-    done(at, by, user, "account.deactivated")
+fn deactivation_effects(at: Timestamp, by: Option<UserId>, user: UserId) -> SideEffects {
+    audit_effects(at, by, user, "account.deactivated")
         .and_mail(QueuedEmail::new("account-deactivated").to_user(at, user))
 }
 
-fn reactivation(at: Timestamp, by: Option<UserId>, user: UserId) -> SideEffects {
-    done(at, by, user, "account.reactivated")
+fn reactivation_effects(at: Timestamp, by: Option<UserId>, user: UserId) -> SideEffects {
+    audit_effects(at, by, user, "account.reactivated")
 }
 
-/// Returns the side effects of an administrative change of an account.
-fn done(at: Timestamp, by: Option<UserId>, user: UserId, action: &'static str) -> SideEffects {
+/// Returns the audit entry of an administrative change of an account.
+fn audit_effects(
+    at: Timestamp,
+    by: Option<UserId>,
+    user: UserId,
+    action: &'static str,
+) -> SideEffects {
     AuditEntry { actor: by, subject: Some(user), ..AuditEntry::new(at, action) }.into()
 }
 
 /// Returns the audit action of a role; each has its own, so that auditors can search for it.
-fn action(role: Role) -> &'static str {
+fn grant_action(role: Role) -> &'static str {
     match role {
         Role::User => "role.user_granted",
         Role::KbManager => "role.kb_manager_granted",

@@ -36,7 +36,7 @@ type Steps = Arc<Mutex<Vec<String>>>;
 
 /// Account that the store has for the address.
 #[derive(Debug, Clone, Copy)]
-enum Found {
+enum StoredAccount {
     NoAccount,
     WithoutPassword,
     With(&'static str),
@@ -44,7 +44,7 @@ enum Found {
 
 /// Fakes that a sign-in uses.
 struct World {
-    found: Found,
+    stored_account: StoredAccount,
     verdict: fn() -> Result<Verdict, Unavailable>,
     attempt: RateLimitOutcome,
     /// True if the account was signed in to from the same network before.
@@ -62,9 +62,9 @@ struct World {
 
 impl World {
     /// Creates a world with this account and a verdict on the typed password.
-    fn with(found: Found, verdict: fn() -> Result<Verdict, Unavailable>) -> Self {
+    fn with(stored_account: StoredAccount, verdict: fn() -> Result<Verdict, Unavailable>) -> Self {
         Self {
-            found,
+            stored_account,
             verdict,
             attempt: RateLimitOutcome::Allowed,
             known: false,
@@ -98,7 +98,7 @@ impl World {
 
     fn build(self, steps: &Steps) -> SignIn {
         let step = logger(steps);
-        let World { found, verdict, rehash, note, factor_on, .. } = self;
+        let World { stored_account, verdict, rehash, note, factor_on, .. } = self;
         let mut accounts = MockAccountStore::new();
         let mut hasher = MockPasswordHasher::new();
         let mut failures = MockSignInLog::new();
@@ -118,10 +118,10 @@ impl World {
         accounts.expect_candidate().returning(move |email, from, since| {
             assert_eq!(since, Timestamp::UNIX_EPOCH - RETENTION);
             log(&format!("look for {email} from {}", from.unwrap()));
-            let credentials = match found {
-                Found::NoAccount => return Ok(None),
-                Found::WithoutPassword => credentials(None),
-                Found::With(hash) => credentials(Some(hash)),
+            let credentials = match stored_account {
+                StoredAccount::NoAccount => return Ok(None),
+                StoredAccount::WithoutPassword => credentials(None),
+                StoredAccount::With(hash) => credentials(Some(hash)),
             };
             let candidate =
                 Candidate { credentials, was_there_before: known, has_factor: factor_on };
@@ -181,12 +181,12 @@ fn ledger(attempt: RateLimitOutcome, steps: &Steps) -> Arc<dyn PasswordThrottleS
     Arc::new(ledger)
 }
 
-fn app_passwords(found: Option<AppPasswordId>, steps: &Steps) -> Arc<dyn AppPasswordStore> {
+fn app_passwords(app_password: Option<AppPasswordId>, steps: &Steps) -> Arc<dyn AppPasswordStore> {
     let mut store = MockAppPasswordStore::new();
     let log = logger(steps);
     store.expect_find().returning(move |_, _| {
         log("look for app password");
-        Ok(found)
+        Ok(app_password)
     });
     Arc::new(store)
 }
@@ -224,7 +224,7 @@ fn sessions(started: SessionStartOutcome, clock: &Arc<dyn Clock>) -> Sessions {
 
 #[tokio::test]
 async fn the_right_password_starts_a_session_and_counts_as_no_attempt() {
-    let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
+    let world = World::with(StoredAccount::With("kept"), || Ok(Verdict::Right));
 
     let (outcome, steps) = world.sign_in(ADDRESS).await;
 
@@ -236,7 +236,8 @@ async fn the_right_password_starts_a_session_and_counts_as_no_attempt() {
 
 #[tokio::test]
 async fn a_known_network_is_counted_separately() {
-    let world = World { known: true, ..World::with(Found::With("kept"), || Ok(Verdict::Right)) };
+    let world =
+        World { known: true, ..World::with(StoredAccount::With("kept"), || Ok(Verdict::Right)) };
 
     let (_, steps) = world.sign_in(ADDRESS).await;
 
@@ -247,7 +248,7 @@ async fn a_known_network_is_counted_separately() {
 async fn a_missing_verification_is_reported_after_the_right_password_only() {
     let newcomer = |verdict| World {
         requires_verification: true,
-        ..World::with(Found::With("kept"), verdict)
+        ..World::with(StoredAccount::With("kept"), verdict)
     };
 
     let (right, steps) = newcomer(|| Ok(Verdict::Right)).sign_in(ADDRESS).await;
@@ -261,17 +262,17 @@ async fn a_missing_verification_is_reported_after_the_right_password_only() {
 #[tokio::test]
 async fn every_refused_sign_in_takes_the_same_steps_to_the_same_response() {
     // The store finds no account if it is deactivated, too.
-    for (found, note) in [
-        (Found::With("kept"), "note somebody's wrong_password"),
-        (Found::WithoutPassword, "note somebody's wrong_password"),
-        (Found::NoAccount, "note nobody's wrong_password"),
+    for (stored_account, note) in [
+        (StoredAccount::With("kept"), "note somebody's wrong_password"),
+        (StoredAccount::WithoutPassword, "note somebody's wrong_password"),
+        (StoredAccount::NoAccount, "note nobody's wrong_password"),
     ] {
-        let world = World::with(found, || Ok(Verdict::Wrong));
+        let world = World::with(stored_account, || Ok(Verdict::Wrong));
 
         let (outcome, steps) = world.sign_in(ADDRESS).await;
 
-        assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
-        assert_eq!(steps, [LOOK, "count", "verify", note], "{found:?}");
+        assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{stored_account:?}");
+        assert_eq!(steps, [LOOK, "count", "verify", note], "{stored_account:?}");
     }
 }
 
@@ -281,7 +282,7 @@ async fn a_change_meanwhile_is_reported_as_a_wrong_password() {
         let world = World {
             app_password,
             started: SessionStartOutcome::Stale,
-            ..World::with(Found::With("kept"), || Ok(Verdict::Right))
+            ..World::with(StoredAccount::With("kept"), || Ok(Verdict::Right))
         };
 
         let (outcome, _) = world.sign_in_with(ADDRESS, APP_PASSWORD).await;
@@ -294,7 +295,7 @@ async fn a_change_meanwhile_is_reported_as_a_wrong_password() {
 async fn a_failure_that_cannot_be_recorded_is_reported_the_same() {
     let world = World {
         note: || Err(Unavailable::new("storage", "down")),
-        ..World::with(Found::With("kept"), || Ok(Verdict::Wrong))
+        ..World::with(StoredAccount::With("kept"), || Ok(Verdict::Wrong))
     };
 
     let (outcome, _) = world.sign_in(ADDRESS).await;
@@ -304,23 +305,25 @@ async fn a_failure_that_cannot_be_recorded_is_reported_the_same() {
 
 #[tokio::test]
 async fn an_account_without_a_password_hash_cannot_sign_in() {
-    for found in [Found::WithoutPassword, Found::NoAccount] {
-        let world = World::with(found, || Ok(Verdict::Right));
+    for stored_account in [StoredAccount::WithoutPassword, StoredAccount::NoAccount] {
+        let world = World::with(stored_account, || Ok(Verdict::Right));
 
         let (outcome, _) = world.sign_in(ADDRESS).await;
 
-        assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{found:?}");
+        assert!(matches!(outcome, Err(SignInError::WrongCredentials)), "{stored_account:?}");
     }
 }
 
 #[tokio::test]
 async fn after_too_many_wrong_passwords_none_is_verified_for_any_address() {
     let wait = Duration::from_mins(3);
-    for found in [Found::With("kept"), Found::WithoutPassword, Found::NoAccount] {
+    for stored_account in
+        [StoredAccount::With("kept"), StoredAccount::WithoutPassword, StoredAccount::NoAccount]
+    {
         for password in ["a perfectly fine passphrase", APP_PASSWORD] {
             let world = World {
                 attempt: RateLimitOutcome::Wait(wait),
-                ..World::with(found, || Ok(Verdict::Right))
+                ..World::with(stored_account, || Ok(Verdict::Right))
             };
 
             let (outcome, steps) = world.sign_in_with(ADDRESS, password).await;
@@ -328,7 +331,7 @@ async fn after_too_many_wrong_passwords_none_is_verified_for_any_address() {
             assert!(
                 matches!(outcome, Err(SignInError::TooMany { wait: actual }) if actual == wait)
             );
-            assert_eq!(steps, [LOOK, "count"], "{found:?}");
+            assert_eq!(steps, [LOOK, "count"], "{stored_account:?}");
         }
     }
 }
@@ -337,7 +340,7 @@ async fn after_too_many_wrong_passwords_none_is_verified_for_any_address() {
 async fn the_reported_wait_is_at_most_the_maximum() {
     let world = World {
         attempt: RateLimitOutcome::Wait(Duration::from_hours(100)),
-        ..World::with(Found::NoAccount, || Ok(Verdict::Wrong))
+        ..World::with(StoredAccount::NoAccount, || Ok(Verdict::Wrong))
     };
 
     let (outcome, _) = world.sign_in(ADDRESS).await;
@@ -348,7 +351,7 @@ async fn the_reported_wait_is_at_most_the_maximum() {
 
 #[tokio::test]
 async fn an_unverified_attempt_is_not_counted() {
-    let world = World::with(Found::With("kept"), || {
+    let world = World::with(StoredAccount::With("kept"), || {
         Err(Unavailable::new("password hashing", "too many passwords are waiting"))
     });
 
@@ -360,7 +363,7 @@ async fn an_unverified_attempt_is_not_counted() {
 
 #[tokio::test]
 async fn a_hash_of_another_cost_is_replaced() {
-    let world = World::with(Found::With("old"), || Ok(Verdict::RightButOutdated));
+    let world = World::with(StoredAccount::With("old"), || Ok(Verdict::RightButOutdated));
 
     let (outcome, steps) = world.sign_in(ADDRESS).await;
 
@@ -372,7 +375,7 @@ async fn a_hash_of_another_cost_is_replaced() {
 async fn a_sign_in_succeeds_if_its_hash_cannot_be_replaced() {
     let world = World {
         rehash: || Err(Unavailable::new("storage", "down")),
-        ..World::with(Found::With("old"), || Ok(Verdict::RightButOutdated))
+        ..World::with(StoredAccount::With("old"), || Ok(Verdict::RightButOutdated))
     };
 
     let (outcome, _) = world.sign_in(ADDRESS).await;
@@ -391,7 +394,7 @@ async fn impossible_credentials_are_refused_without_hashing() {
         (ADDRESS, ""),
         (ADDRESS, &*long_text),
     ] {
-        let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
+        let world = World::with(StoredAccount::With("kept"), || Ok(Verdict::Right));
 
         let (outcome, steps) = world.sign_in_with(email, password).await;
 

@@ -4,8 +4,10 @@ use super::*;
 
 #[tokio::test]
 async fn a_second_factor_is_required_and_the_right_password_is_no_attempt() {
-    let world =
-        World { factor_on: true, ..World::with(Found::With("kept"), || Ok(Verdict::Right)) };
+    let world = World {
+        factor_on: true,
+        ..World::with(StoredAccount::With("kept"), || Ok(Verdict::Right))
+    };
 
     let (outcome, steps) = world.sign_in(ADDRESS).await;
 
@@ -15,8 +17,10 @@ async fn a_second_factor_is_required_and_the_right_password_is_no_attempt() {
 
 #[tokio::test]
 async fn no_second_factor_is_requested_after_a_wrong_password() {
-    let world =
-        World { factor_on: true, ..World::with(Found::With("kept"), || Ok(Verdict::Wrong)) };
+    let world = World {
+        factor_on: true,
+        ..World::with(StoredAccount::With("kept"), || Ok(Verdict::Wrong))
+    };
 
     let (outcome, _) = world.sign_in(ADDRESS).await;
 
@@ -26,7 +30,7 @@ async fn no_second_factor_is_requested_after_a_wrong_password() {
 #[tokio::test]
 async fn a_wrong_second_factor_is_recorded_for_its_account() {
     let steps = Steps::default();
-    let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
+    let world = World::with(StoredAccount::With("kept"), || Ok(Verdict::Right));
     let sign_in = World { factor_on: true, ..world }.build(&steps);
     let password = Secret::new("a perfectly fine passphrase".to_owned());
     let password_outcome = sign_in.local(ADDRESS, password, Program::App, device()).await;
@@ -47,7 +51,7 @@ async fn a_second_factor_is_refused_after_the_password_was_changed() {
     for (started, accepted) in
         [(SessionStartOutcome::Done, true), (SessionStartOutcome::Stale, false)]
     {
-        let world = World::with(Found::With("kept"), || Ok(Verdict::Right));
+        let world = World::with(StoredAccount::With("kept"), || Ok(Verdict::Right));
         let sign_in = World { factor_on: true, started, ..world }.build(&Steps::default());
         let password = Secret::new("a perfectly fine passphrase".to_owned());
         let password_outcome = sign_in.local(ADDRESS, password, Program::App, device()).await;
