@@ -17,7 +17,7 @@ use crate::list::ScimQuery;
 use crate::patch::comparison_text;
 use crate::scim::{Scim, respond, respond_whole};
 
-/// Group and its members, which are empty unless the client asked for them.
+/// Group and its members, which are empty unless the client requests them.
 struct GroupWithMembers {
     group: Group,
     /// Ids and email addresses.

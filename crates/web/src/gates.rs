@@ -224,7 +224,7 @@ fn bearer(request: &ServiceRequest) -> Option<&str> {
     scheme.eq_ignore_ascii_case("Bearer").then_some(token.trim())
 }
 
-/// Returns whether a request asks for a WebSocket. The HTTP parser would take
+/// Returns whether a request requests an upgrade. The HTTP parser would take
 /// all further bytes of its connection for the body of this request.
 ///
 /// An unreadable value counts as one: another program on the way may interpret
