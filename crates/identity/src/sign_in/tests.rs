@@ -97,24 +97,26 @@ impl World {
     }
 
     fn build(self, steps: &Steps) -> SignIn {
-        let step = logger(steps);
-        let World { stored_account, verdict, rehash, note, factor_on, .. } = self;
+        let ports = SignInPorts {
+            accounts: self.accounts(steps),
+            app_passwords: app_passwords(self.app_password, steps),
+            throttle: ledger(self.attempt, steps),
+            hasher: hasher(self.verdict, steps),
+            log: failures(self.note, steps),
+            verification: fakes::verification(self.requires_verification),
+        };
+        let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
+        let factors = if self.factor_on { Factors::on() } else { Arc::default() };
+        let code = factors::recovery_codes::hash(ADA, &Secret::new(RECOVERY.to_owned()));
+        factors.state.lock().unwrap().codes.extend(code);
+        let challenges = factors.challenges(Arc::clone(&clock));
+        SignIn::new(ports, sessions(self.started, &clock), challenges, clock)
+    }
+
+    fn accounts(&self, steps: &Steps) -> Arc<dyn AccountStore> {
+        let &Self { stored_account, known, rehash, factor_on, .. } = self;
         let mut accounts = MockAccountStore::new();
-        let mut hasher = MockPasswordHasher::new();
-        let mut failures = MockSignInLog::new();
-        let log = step.clone();
-        failures.expect_record_failure().returning(move |attempt, effects| {
-            assert_eq!(
-                effects(ADA, attempt.at),
-                SideEffects::about(attempt.at, ADA, "sign_in.failed")
-            );
-            let whose = if attempt.user.is_some() { "somebody's" } else { "nobody's" };
-            assert_eq!(attempt.device, device());
-            log(&format!("note {whose} {}", attempt.outcome.name()));
-            note()
-        });
-        let log = step.clone();
-        let known = self.known;
+        let log = logger(steps);
         accounts.expect_candidate().returning(move |email, from, since| {
             assert_eq!(since, Timestamp::UNIX_EPOCH - RETENTION);
             log(&format!("look for {email} from {}", from.unwrap()));
@@ -127,36 +129,44 @@ impl World {
                 Candidate { credentials, was_there_before: known, has_factor: factor_on };
             Ok(Some(candidate))
         });
-        let log = step.clone();
+        let log = logger(steps);
         accounts.expect_rehash().returning(move |_, old, new| {
             log(&format!("rehash {} {}", old.expose(), new.expose()));
             rehash()
         });
-        let log = step.clone();
-        hasher.expect_verify().returning(move |_, _| {
-            log("verify");
-            verdict()
-        });
-        let log = step;
-        hasher.expect_hash().returning(move |_| {
-            log("hash");
-            Ok(Secret::new("new".to_owned()))
-        });
-        let ports = SignInPorts {
-            accounts: Arc::new(accounts),
-            app_passwords: app_passwords(self.app_password, steps),
-            throttle: ledger(self.attempt, steps),
-            hasher: Arc::new(hasher),
-            log: Arc::new(failures),
-            verification: fakes::verification(self.requires_verification),
-        };
-        let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
-        let factors = if factor_on { Factors::on() } else { Arc::default() };
-        let code = factors::recovery_codes::hash(ADA, &Secret::new(RECOVERY.to_owned()));
-        factors.state.lock().unwrap().codes.extend(code);
-        let challenges = factors.challenges(Arc::clone(&clock));
-        SignIn::new(ports, sessions(self.started, &clock), challenges, clock)
+        Arc::new(accounts)
     }
+}
+
+/// Returns a log that expects failed sign-ins from [`device`].
+fn failures(note: fn() -> Result<(), Unavailable>, steps: &Steps) -> Arc<dyn SignInLog> {
+    let mut failures = MockSignInLog::new();
+    let log = logger(steps);
+    failures.expect_record_failure().returning(move |attempt, effects| {
+        let expected_effects = SideEffects::about(attempt.at, ADA, "sign_in.failed");
+        assert_eq!(effects(ADA, attempt.at), expected_effects);
+        assert_eq!(attempt.device, device());
+        let whose = if attempt.user.is_some() { "somebody's" } else { "nobody's" };
+        log(&format!("note {whose} {}", attempt.outcome.name()));
+        note()
+    });
+    Arc::new(failures)
+}
+
+/// Returns a hasher with this verdict on every password.
+fn hasher(verdict: fn() -> Result<Verdict, Unavailable>, steps: &Steps) -> Arc<dyn PasswordHasher> {
+    let mut hasher = MockPasswordHasher::new();
+    let log = logger(steps);
+    hasher.expect_verify().returning(move |_, _| {
+        log("verify");
+        verdict()
+    });
+    let log = logger(steps);
+    hasher.expect_hash().returning(move |_| {
+        log("hash");
+        Ok(Secret::new("new".to_owned()))
+    });
+    Arc::new(hasher)
 }
 
 fn ledger(attempt: RateLimitOutcome, steps: &Steps) -> Arc<dyn PasswordThrottleStore> {
