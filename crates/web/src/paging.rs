@@ -19,7 +19,9 @@ pub fn query_config() -> QueryConfig {
     })
 }
 
+/// Limit of a request that names none.
 const DEFAULT_PAGE_ITEMS: u16 = 50;
+/// Maximum limit of a request.
 const MAX_PAGE_ITEMS: u16 = 200;
 
 /// Requested page of a list. The limit must be from 1 to 200, and the cursor
@@ -34,8 +36,12 @@ impl Paging {
     }
 
     /// Parses a cursor; `None` if this server never returned it.
-    pub fn parse_cursor(cursor: &str) -> Option<Cursor> {
-        parse_cursor(cursor)
+    pub fn parse_cursor(text: &str) -> Option<Cursor> {
+        let (micros, id) = text.split_once('.')?;
+        let at = Timestamp::from_micros(micros.parse().ok()?);
+        let cursor = Cursor { at, id: Uuid::try_parse(id).ok()? };
+        // The format is canonical: any other text was never returned.
+        (Self::format_cursor(cursor) == text).then_some(cursor)
     }
 
     fn parse(query: &str) -> Result<Self, ApiError> {
@@ -60,7 +66,7 @@ impl Paging {
         }
 
         let after = match single_parameter(&parameters, "cursor") {
-            Ok(cursor) => cursor.map_or(Some(None), |it| parse_cursor(it).map(Some)),
+            Ok(cursor) => cursor.map_or(Some(None), |it| Self::parse_cursor(it).map(Some)),
             Err(Repeated) => None,
         };
 
@@ -96,7 +102,7 @@ fn single_parameter<'a>(
 ) -> Result<Option<&'a str>, Repeated> {
     let mut values = parameters.iter().filter(|(it, _)| it == name);
     match (values.next(), values.next()) {
-        (first, None) => Ok(first.map(|(_, value)| value.as_str())),
+        (parameter, None) => Ok(parameter.map(|(_, value)| value.as_str())),
         _ => Err(Repeated),
     }
 }
@@ -106,14 +112,6 @@ fn parse_limit(text: &str) -> Option<u16> {
         return None;
     }
     text.parse().ok().filter(|it| (1..=MAX_PAGE_ITEMS).contains(it))
-}
-
-fn parse_cursor(text: &str) -> Option<Cursor> {
-    let (micros, id) = text.split_once('.')?;
-    let cursor =
-        Cursor { at: Timestamp::from_micros(micros.parse().ok()?), id: Uuid::try_parse(id).ok()? };
-    // The format is canonical: any other text was never returned.
-    (Paging::format_cursor(cursor) == text).then_some(cursor)
 }
 
 fn field_error(field: &str, message: String) -> FieldError {
