@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::KnowledgeBaseId;
-use pia_knowledge::{ChunkId, IndexedChunk, NewChunk};
+use pia_knowledge::{ChunkId, IndexedChunk, NewChunk, PendingChunk};
 use pia_storage::schema::{knowledge_chunks, knowledge_documents};
 use pia_storage::{DbError, DbUid, Uid, connection_trait, insert_all};
 
@@ -44,6 +44,27 @@ impl ChunkRow {
     }
 }
 
+/// Chunk that waits for its vector.
+#[derive(Queryable)]
+pub(crate) struct PendingRow {
+    id: DbUid,
+    ordinal: i32,
+    path: String,
+    text: String,
+    context: Option<String>,
+}
+
+/// Returns the chunk of a row.
+pub(crate) fn to_pending_chunk(row: PendingRow) -> PendingChunk {
+    PendingChunk {
+        id: ChunkId(row.id.0),
+        ordinal: row.ordinal,
+        path: row.path,
+        text: row.text,
+        context: row.context,
+    }
+}
+
 /// Vectors that new chunks get of published ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopiedVectors {
@@ -53,6 +74,18 @@ pub(crate) enum CopiedVectors {
     WithContext,
     /// All vectors.
     All,
+}
+
+impl CopiedVectors {
+    /// Returns the vectors that remain right for new chunks. `needs_contexts` tells
+    /// that chunks without a context get one, which changes their vectors.
+    pub(crate) fn new(is_same_model: bool, needs_contexts: bool) -> Self {
+        match (is_same_model, needs_contexts) {
+            (false, _) => Self::None,
+            (true, true) => Self::WithContext,
+            (true, false) => Self::All,
+        }
+    }
 }
 
 connection_trait! {

@@ -29,8 +29,14 @@ pub struct SqlDocuments {
     db: Database,
 }
 
-/// Title, source, type and content of a document.
-type CitedRow = (String, Option<String>, String, Vec<u8>);
+/// Document that an answer cites, with its file.
+#[derive(Queryable)]
+struct CitedRow {
+    title: String,
+    source_uri: Option<String>,
+    content_type: String,
+    content: Vec<u8>,
+}
 
 /// Query of a base that the caller may manage.
 macro_rules! base_of {
@@ -178,7 +184,7 @@ impl DocumentStore for SqlDocuments {
         document: DocumentId,
     ) -> Result<Option<CitedDocument>, Unavailable> {
         let group = DbUid(group.0);
-        let file = knowledge_documents::table
+        let cited_document = knowledge_documents::table
             .find(DbUid(document.0))
             .inner_join(knowledge_bases::table)
             .inner_join(
@@ -193,12 +199,13 @@ impl DocumentStore for SqlDocuments {
             ));
 
         let row: Option<CitedRow> =
-            on_conn!(self.db.reader(), |conn| file.first(conn).await.optional()?)?;
-        let Some((title, source_uri, content_type, bytes)) = row else { return Ok(None) };
+            on_conn!(self.db.reader(), |conn| cited_document.first(conn).await.optional()?)?;
+        let Some(row) = row else { return Ok(None) };
 
-        let file = DocumentContent { content_type: parse_type(&content_type)?, bytes };
+        let content_type = parse_type(&row.content_type)?;
+        let file = DocumentContent { content_type, bytes: row.content };
 
-        Ok(Some(CitedDocument { title, source_uri, file }))
+        Ok(Some(CitedDocument { title: row.title, source_uri: row.source_uri, file }))
     }
 
     async fn put(

@@ -11,6 +11,7 @@ macro_rules! of_claim {
 }
 
 mod claiming;
+mod publishing;
 
 use std::time::Duration;
 
@@ -25,14 +26,15 @@ use pia_knowledge::{
 use pia_storage::schema::{knowledge_bases, knowledge_chunks, knowledge_documents};
 use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, lock_row, on_conn};
 
+use self::publishing::{EmbeddedDocument, PublishClaim};
 use crate::chunk_rows::{
-    ChunkRow, CopiedVectors, CopyChunks, INDEXED, IndexedRow, to_indexed_chunk, without_nul,
+    ChunkRow, CopiedVectors, CopyChunks, INDEXED, IndexedRow, PendingRow, to_indexed_chunk,
+    to_pending_chunk, without_nul,
 };
 use crate::month::month;
 use crate::publication::{AT_ONCE, PublishContent};
 use crate::quotas::LoadGroupUsage;
 use crate::removal::RemoveChunks;
-use crate::vector_bytes::to_bytes;
 use crate::vector_update::{VectorRow, VectorUpdate};
 
 /// Number of chunks that are inserted at once; PostgreSQL takes 65,535 values in
@@ -46,9 +48,6 @@ const CHUNKS_OF_BEGINNING: i64 = 2;
 pub struct SqlIngestQueue {
     db: Database,
 }
-
-/// Columns of a chunk without a vector.
-type PendingRow = (DbUid, i32, String, String, Option<String>);
 
 /// Locks the document of a claim until the commit. Evaluates to whether the
 /// claim is still held.
@@ -144,11 +143,7 @@ impl IngestQueue for SqlIngestQueue {
 
             let base_model: Option<String> = model.first(conn).await?;
             let is_same_model = base_model.as_ref() == Some(&new.model);
-            let vectors = match (is_same_model, new.needs_contexts) {
-                (false, _) => CopiedVectors::None,
-                (true, true) => CopiedVectors::WithContext,
-                (true, false) => CopiedVectors::All,
-            };
+            let vectors = CopiedVectors::new(is_same_model, new.needs_contexts);
             conn.copy_chunks(document, vectors).await?;
 
             let embedded_count: i64 = new_chunks!(claim)
@@ -184,16 +179,7 @@ impl IngestQueue for SqlIngestQueue {
             .limit(i64::try_from(limit).unwrap_or(i64::MAX));
         let rows: Vec<PendingRow> =
             on_conn!(self.db.reader(), |conn| pending_query.load(conn).await?)?;
-
-        let chunk = |(id, ordinal, path, text, context): PendingRow| PendingChunk {
-            id: ChunkId(id.0),
-            ordinal,
-            path,
-            text,
-            context,
-        };
-
-        Ok(rows.into_iter().map(chunk).collect())
+        Ok(rows.into_iter().map(to_pending_chunk).collect())
     }
 
     async fn reserve(
@@ -281,8 +267,7 @@ impl IngestQueue for SqlIngestQueue {
                 .eq(knowledge_documents::new_embedded + embedded_count),
         );
 
-        let rows: Vec<VectorRow> =
-            vectors.iter().map(|it| (DbUid(it.chunk.0), to_bytes(&it.dense), it.tokens)).collect();
+        let rows: Vec<VectorRow> = vectors.iter().map(VectorRow::from).collect();
 
         in_tx!(self.db, async |conn| {
             if diesel::update(of_claim!(claim)).set(progress).execute(conn).await? == 0 {
@@ -325,7 +310,7 @@ impl IngestQueue for SqlIngestQueue {
     async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable> {
         let document = DbUid(claim.document.0);
 
-        let row = of_claim!(claim).select((
+        let embedded_columns = of_claim!(claim).select((
             knowledge_documents::base_id,
             knowledge_documents::new_model,
             knowledge_documents::is_held,
@@ -335,34 +320,24 @@ impl IngestQueue for SqlIngestQueue {
             if !lock_claim!(conn, claim) {
                 return Ok(false);
             }
-            let (base, model, is_held): (DbUid, Option<String>, bool) = row.first(conn).await?;
-            let Some(models) = conn.lock_base(base).await? else { return Ok(false) };
-            if models.target().is_some_and(|it| Some(it) != model.as_ref()) {
-                // Another document was the first of its base: this one starts over
-                // with its model.
-                let restart_columns = (
-                    knowledge_documents::status.eq(DocumentStatus::Pending.name()),
-                    knowledge_documents::fence.eq(knowledge_documents::fence + 1),
-                    knowledge_documents::due_at.eq(knowledge_documents::updated_at.nullable()),
-                );
-                diesel::update(of_claim!(claim)).set(restart_columns).execute(conn).await?;
+
+            let embedded: EmbeddedDocument = embedded_columns.first(conn).await?;
+            let Some(models) = conn.lock_base(embedded.base).await? else { return Ok(false) };
+
+            if models.target().is_some_and(|it| Some(it) != embedded.model.as_ref()) {
+                // Another document was the first of its base and chose its model.
+                conn.restart_claim(claim).await?;
                 return Ok(false);
             }
-            if models.holds(is_held) {
-                let held_columns = (
-                    knowledge_documents::is_held.eq(true),
-                    knowledge_documents::failures.eq(0),
-                    knowledge_documents::due_at.eq(None::<DbInstant>),
-                );
-                diesel::update(of_claim!(claim)).set(held_columns).execute(conn).await?;
+
+            if models.holds(embedded.is_held) {
+                conn.hold_content(claim).await?;
             } else {
                 conn.publish_documents(&[document]).await?;
-                let without_model =
-                    knowledge_bases::table.find(base).filter(knowledge_bases::model.is_null());
-                let first_model = knowledge_bases::model.eq(model);
-                diesel::update(without_model).set(first_model).execute(conn).await?;
+                conn.choose_model(embedded.base, embedded.model).await?;
             }
-            conn.finish_reindex(base).await?;
+            conn.finish_reindex(embedded.base).await?;
+
             Ok(true)
         })
     }

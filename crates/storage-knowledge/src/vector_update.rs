@@ -5,10 +5,25 @@ use diesel::prelude::*;
 use diesel::query_builder::{AstPass, QueryFragment};
 use diesel::serialize::ToSql;
 use diesel::sql_types::{BigInt, Binary, HasSqlType};
+use pia_knowledge::ChunkVector;
 use pia_storage::{DbUid, Uid, prepared_by_text};
 
-/// Chunk, its vector and its tokens.
-pub(crate) type VectorRow = (DbUid, Vec<u8>, i64);
+use crate::vector_bytes::to_bytes;
+
+/// Columns of a chunk that its vector determines.
+pub(crate) struct VectorRow {
+    chunk: DbUid,
+    /// Vector, as bytes.
+    vector: Vec<u8>,
+    /// Tokens that were charged for the vector.
+    tokens: i64,
+}
+
+impl From<&ChunkVector> for VectorRow {
+    fn from(chunk: &ChunkVector) -> Self {
+        Self { chunk: DbUid(chunk.chunk.0), vector: to_bytes(&chunk.dense), tokens: chunk.tokens }
+    }
+}
 
 /// Statement that stores the vectors and tokens of chunks: one for all of them,
 /// since SQLite is reached through another thread and PostgreSQL through the
@@ -28,13 +43,13 @@ where
             "UPDATE knowledge_chunks SET vector = new.column2, tokens = new.column3 FROM (VALUES ",
         );
 
-        for (at, (chunk, vector, tokens)) in self.0.iter().enumerate() {
+        for (at, row) in self.0.iter().enumerate() {
             out.push_sql(if at == 0 { "(" } else { ", (" });
-            out.push_bind_param::<Uid, _>(chunk)?;
+            out.push_bind_param::<Uid, _>(&row.chunk)?;
             out.push_sql(", ");
-            out.push_bind_param::<Binary, _>(vector)?;
+            out.push_bind_param::<Binary, _>(&row.vector)?;
             out.push_sql(", ");
-            out.push_bind_param::<BigInt, _>(tokens)?;
+            out.push_bind_param::<BigInt, _>(&row.tokens)?;
             out.push_sql(")");
         }
 

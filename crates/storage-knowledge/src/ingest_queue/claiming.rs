@@ -16,7 +16,7 @@ use crate::publication::BaseModels;
 /// the race for the first one still gets another.
 const AT_ONCE: i64 = 16;
 
-/// Document that is due.
+/// Document that is due for ingestion.
 #[derive(Debug, Clone, Copy, Queryable)]
 pub(super) struct DueDocument {
     pub(super) id: DbUid,
@@ -25,8 +25,18 @@ pub(super) struct DueDocument {
     pub(super) base: DbUid,
 }
 
-/// Columns of a claimed document.
-type ClaimedRow = (String, String, i32, Option<String>, DbUid, BaseModels, Vec<u8>);
+/// Claimed document.
+#[derive(Queryable)]
+struct ClaimedRow {
+    title: String,
+    content_type: String,
+    failures: i32,
+    /// Model for which the stored chunks were made.
+    new_model: Option<String>,
+    owner: DbUid,
+    models: BaseModels,
+    content: Vec<u8>,
+}
 
 impl SqlIngestQueue {
     /// Loads documents that are due, in the order in which they are served.
@@ -91,7 +101,7 @@ impl SqlIngestQueue {
         claim: IngestClaim,
         base: DbUid,
     ) -> Result<Option<IngestJob>, DbError> {
-        let row = of_claim!(claim)
+        let claimed_document = of_claim!(claim)
             .inner_join(knowledge_bases::table)
             .inner_join(
                 knowledge_files::table.on(knowledge_files::document_id.eq(knowledge_documents::id)),
@@ -107,21 +117,19 @@ impl SqlIngestQueue {
             ));
 
         let row: Option<ClaimedRow> =
-            on_conn!(self.db.reader(), |conn| row.first(conn).await.optional()?)?;
-        let Some((title, content_type, failures, split_for, owner, models, content)) = row else {
-            return Ok(None);
-        };
+            on_conn!(self.db.reader(), |conn| claimed_document.first(conn).await.optional()?)?;
+        let Some(row) = row else { return Ok(None) };
 
         Ok(Some(IngestJob {
             claim,
             base: KnowledgeBaseId(base.0),
-            owner: GroupId(owner.0),
-            title,
-            content_type: parse_type(&content_type)?,
-            content,
-            failures: u32::try_from(failures).unwrap_or_default(),
-            model: models.target().cloned(),
-            split_for,
+            owner: GroupId(row.owner.0),
+            title: row.title,
+            content_type: parse_type(&row.content_type)?,
+            content: row.content,
+            failures: u32::try_from(row.failures).unwrap_or_default(),
+            model: row.models.target().cloned(),
+            split_for: row.new_model,
         }))
     }
 }
