@@ -117,16 +117,19 @@ async fn a_brief_has_an_event_for_each_step_and_an_artifact(database: TestDataba
     assert_eq!(assignment["tokensAbandoned"], 0);
     assert_eq!(assignment["artifactText"], "# Findings");
     assert!(assignment["artifactJson"].as_str().expect("JSON").contains("choices"));
+
     let detail_json = assignment["events"][2]["detailJson"].as_str().expect("a detail");
     let detail: Value = serde_json::from_str(detail_json).expect("JSON");
     assert_eq!(detail["stepIndex"], 0);
     assert_eq!(detail["tokens"], 42);
+
     let calls = upstream.calls();
     assert_eq!(calls.len(), 3);
     let last: Value = serde_json::from_str(&calls[2].text()).expect("JSON");
     let material = last["messages"][1]["content"].as_str().expect("a text");
     assert!(material.contains("The move is on Friday."), "{material}");
     assert_eq!(material.matches("# Findings").count(), 2);
+
     let listed = client.get(ASSIGNMENTS).await.body;
     for missing in ["events", "artifactJson", "artifactText", "plaintextDroppedAt"] {
         assert!(!keys(&listed[0]).contains(&missing), "{missing}");
@@ -196,14 +199,17 @@ async fn a_user_sees_granted_skills_and_own_assignments_only(database: TestDatab
         assert_eq!(other.send(method, &path, &[], b"").await.status, 404, "{method} {path}");
     }
     assert_eq!(other.get(ASSIGNMENTS).await.body, json!([]));
+
     let skills = other.get("/api/assignments/skills").await.body;
     assert_eq!(skills[0]["name"], "brief");
     assert_eq!(skills[1]["declaredInputTypes"], json!(["assistantChat", "session", "memory"]));
+
     for operator in console.get("/api/admin/operators").await.body.as_array().expect("a list") {
         let path = format!("/api/admin/operators/{}/groups", operator["id"].as_str().expect("id"));
         console.write("PUT", &path, json!({ "groupIds": [] })).await;
     }
     assert_eq!(other.get("/api/assignments/skills").await.body, json!([]));
+
     let response = enqueue(&other, "brief", &envelope("Hi")).await;
     assert_eq!(response.refusal(), (400, "skill_not_granted"));
 }
@@ -222,6 +228,7 @@ async fn refused_input_has_the_code_that_clients_expect(database: TestDatabase) 
     ] {
         assert_eq!(enqueue(&client, skill, &envelope).await.refusal(), (400, code), "{envelope}");
     }
+
     let opaque = json!({ "skillName": "brief", "inputJson": "{" });
     assert_eq!(client.post(ASSIGNMENTS, &opaque).await.refusal(), (400, "invalid_envelope"));
     assert_eq!(app.count("assignments").await, 0);
@@ -243,11 +250,13 @@ async fn administrators_see_and_end_assignments_without_contents(database: TestD
     for missing in ["artifactJson", "errorMessage", "events"] {
         assert!(!keys(&listed[0]).contains(&missing), "{missing}");
     }
+
     let id = listed[0]["id"].as_str().expect("an id");
     let terminate = format!("/api/admin/assignments/{id}/terminate");
     let terminated = console.write("POST", &terminate, Value::Null).await;
     assert_eq!(terminated.status, 200);
     assert_eq!(terminated.body, json!({ "changed": false }));
+
     let queue = console.get("/api/admin/assignments/queue").await.body;
     assert_eq!(queue["queued"], 0);
     assert_eq!(queue["workers"].as_array().map(Vec::len), Some(1));

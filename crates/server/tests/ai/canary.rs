@@ -158,6 +158,7 @@ async fn no_field_or_header_redirects_a_call_to_another_upstream() {
     let served = answers.iter().filter(|(_, status)| *status == 200).count();
     let unexpected: Vec<_> = answers.iter().filter(|(_, it)| ![200, 400].contains(it)).collect();
     assert_eq!(canary.connections(), 0);
+
     let calls = upstream.calls();
     assert_eq!(calls.len(), served);
     for call in &calls {

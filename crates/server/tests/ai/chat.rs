@@ -163,6 +163,7 @@ async fn a_mode_chooses_the_model_and_the_upstream() {
         assert_eq!(demo.last().body["model"], model, "{headers:?}");
     }
     assert!(other.calls().is_empty());
+
     let headers = [JSON, ("x-service-mode", "assistant")];
     let answer = ada.send("POST", CHAT, &headers, body.as_bytes()).await;
     let call = other.call();
@@ -260,6 +261,7 @@ async fn invalid_requests_are_rejected_by_field_and_call_no_model() {
         assert_eq!(violations(&answer), [(field.to_owned(), code.to_owned())], "{body}");
         assert_eq!(answer.body["message"], answer.body["errors"][0]["message"], "{body}");
     }
+
     let malformed = ada.send("POST", CHAT, &[JSON], b"{\"messages\": [").await;
     let form = [("content-type", "application/x-www-form-urlencoded")];
     let unsupported = ada.send("POST", CHAT, &form, b"messages=x").await;

@@ -33,6 +33,7 @@ async fn a_chat_calls_the_tool_of_an_mcp_server(database: TestDatabase) {
     let created = create(&console, &server.url).await;
     assert_eq!(created.status, 201, "{}", created.text());
     assert_eq!(created.body.get("token"), None);
+
     let id = created.body["connectorId"].as_str().expect("an id");
     let pod = until(async || {
         let pods = console.get("/api/admin/connectors/pods").await.body;
@@ -52,6 +53,7 @@ async fn a_chat_calls_the_tool_of_an_mcp_server(database: TestDatabase) {
     let expected = json!({ "name": "read_file", "arguments": { "path": "a" } });
     assert_eq!(server.called.borrow()["name"], expected["name"]);
     assert_eq!(server.called.borrow()["arguments"], expected["arguments"]);
+
     let (_, result) = crate::pods::chat(&client, &upstream, "read_file", "{}").await;
     assert!(result.contains("not valid") && result.contains("path"), "{result}");
     // It has no pods of its own.
@@ -59,6 +61,7 @@ async fn a_chat_calls_the_tool_of_an_mcp_server(database: TestDatabase) {
     let tokens = console.write("POST", &format!("{path}/tokens"), json!({})).await;
     assert_eq!(tokens.refusal(), (409, "mcp_connector"));
     assert_eq!(console.write("DELETE", &path, json!(null)).await.status, 200);
+
     until(async || {
         let pods = console.get("/api/admin/connectors/pods").await.body;
         (pods == json!([])).then_some(())
@@ -87,6 +90,7 @@ async fn connectors_are_refused_with_a_reason() {
     let refused = async |body: Value| console.write("POST", CONNECTORS, body).await;
     let response = refused(json!({ "name": "weather" })).await;
     assert_eq!(response.refusal(), (409, "name_taken"));
+
     let response = refused(json!({ "name": "Other", "operatorSkill": "PLAN" })).await;
     assert_eq!(response.refusal(), (409, "skill_name_taken"));
     for body in [
@@ -96,9 +100,11 @@ async fn connectors_are_refused_with_a_reason() {
     ] {
         assert_eq!(refused(body.clone()).await.refusal(), (400, "validation_failed"), "{body}");
     }
+
     let listed = console.get(CONNECTORS).await.body;
     assert_eq!(listed.as_array().expect("a list").len(), 1);
     assert!(!listed.to_string().contains("pia_pod_"));
+
     let path = format!("{CONNECTORS}/{}", listed[0]["id"].as_str().expect("an id"));
     assert_eq!(console.write("DELETE", &path, json!(null)).await.status, 200);
     assert_eq!(console.get(CONNECTORS).await.body, json!([]));

@@ -103,10 +103,12 @@ fn refused(answer: &TestResponse) -> Value {
     assert_eq!(answer.error(), "Token Limit Exceeded");
     let wait = answer.header("retry-after").and_then(|it| it.parse::<u64>().ok());
     assert!(wait.is_some_and(|it| it > 0), "{:?}", answer.headers);
+
     let mut body = answer.body.clone();
     let fields = body.as_object_mut().expect("an object");
     fields.remove("error");
     assert!(fields.remove("message").is_some_and(|it| it.is_string()));
+
     let resets = fields.remove("resetsAt");
     assert!(resets.is_some_and(|it| it.as_str().is_some_and(|it| it.ends_with('Z'))));
     body
@@ -174,12 +176,14 @@ async fn whoever_calls_with_a_key_is_reported_of_its_purse_too(database: TestDat
     let ends = unlimited["key"]["resetsAt"].clone();
     let purse = json!({ "limit": 1006, "used": 7, "resetsAt": ends });
     assert_eq!(unlimited, json!({ "limited": false, "key": purse }));
+
     let of_key = json!({ "period": "weekly", "unit": "credits", "limit": 1006, "used": 7 });
     assert_eq!(refusal, of_key);
     let mut of_both = of_key;
     of_both["poolLimit"] = json!(0);
     of_both["poolUsed"] = json!(0);
     assert_eq!(pooled, of_both);
+
     let daily = json!({ "limit": 5000, "used": 0 });
     assert_eq!(limited, json!({ "limited": true, "daily": daily, "key": purse }));
     assert_eq!(own, json!({ "limited": true, "daily": daily }));
@@ -237,9 +241,11 @@ async fn a_week_that_is_used_up_reports_of_pool_and_top_ups(database: TestDataba
     };
     assert_eq!(plain, week(json!({})));
     assert_eq!(pooled, week(json!({ "poolLimit": 0, "poolUsed": 0 })));
+
     let both = json!({ "poolLimit": 0, "poolUsed": 0, "topUpGranted": 1, "topUpUsed": 0 });
     assert_eq!(topped_up, week(both));
     assert_eq!(served.status, 200, "{}", served.text());
+
     let reported = reported_once(ada, |it| it["weekly"]["used"] == 7).await;
     let top_up = json!({ "granted": 5001, "consumed": 0, "remaining": 5001, "isActive": true });
     assert_eq!(reported["topUp"], top_up);
@@ -310,6 +316,7 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
         open.push(Live::ask(client, CHAT, &body).await);
     }
     assert!(demo.until(|it| it.open == 50).await);
+
     let settled = until(async || {
         let metrics = [app.anonymous(), other_server.anonymous()];
         let mut refused = 0;
@@ -447,11 +454,13 @@ async fn reservations_of_a_killed_server_are_released_by_another(database: TestD
     let person =
         json!({ "email": "ada@example.org", "password": pia_server_testkit::harness::PASSWORD });
     assert_eq!(program.anonymous().post("/auth/register", &person).await.status, 200);
+
     let envelope = program.anonymous().post("/auth/login/local", &person).await;
     let ada = program.anonymous().with_tokens(&envelope.body);
     let words = ["admin", "group", "set", "default", "credits.weekly=900"];
     let set = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
     assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
+
     // Its own copy of what the group says is five seconds old at most.
     until(async || reported(&ada).await["limited"].as_bool().filter(|it| *it)).await;
 
@@ -460,6 +469,7 @@ async fn reservations_of_a_killed_server_are_released_by_another(database: TestD
         open.push(Live::ask(&ada, CHAT, &capped("demo:silent", 1000)).await);
     }
     assert!(demo.until(|it| it.open == 100).await);
+
     let before = count_rows(&database, "credit_reservations").await;
     program.signal("KILL");
     program.end().await;

@@ -241,6 +241,7 @@ async fn an_unreadable_stream_is_a_bad_gateway() {
             assert_eq!(answer.refusal(), (502, "upstream_failed"), "{path} {body}");
         }
     }
+
     let role = format!("{role}\n\n");
     let end = format!("{stop}\n\n{done}");
     let lost = [head, role.as_bytes(), unreadable, end.as_bytes()].concat();

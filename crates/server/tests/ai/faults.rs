@@ -260,12 +260,14 @@ async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: TestDat
         assert_results(&ada, fault.name, fault.results).await;
         assert_eq!(upstream.calls() - before, 3, "{}: no call is repeated", fault.name);
     }
+
     let short = json!({ "FirstByteTimeout": "2s", "SilenceTimeout": "2s", "AnswerTimeout": "2s" });
     app.reload(&json!({ "Ai": short }));
     for fault in timeout_faults() {
         upstream.set_behaviour(&fault.behaviour);
         assert_results(&ada, fault.name, fault.results).await;
     }
+
     wait_until_idle(&app, Some(&upstream)).await;
     upstream.stop().await;
     assert_results(&ada, "refused", Results::both(REFUSED)).await;

@@ -98,6 +98,7 @@ async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase)
         let none = ada.get(&format!("{MODELS}/{unknown}")).await;
         assert_eq!(none.refusal(), (404, "not_found"), "{unknown}");
     }
+
     let optimised = async |provider: Value| {
         let answer = ada.post(OPTIMIZE, &json!({ "text": "x", "providerId": provider })).await;
         (answer.status, answer.body["result"].clone())
@@ -155,10 +156,12 @@ async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
         open.push(Live::ask(client, CHAT, &streaming_request("demo:silent=1 good day")).await);
     }
     assert!(demo.until(|it| it.open == 4).await);
+
     let refused =
         [ada.post(CHAT, &chat_request("x")).await, elsewhere.post(CHAT, &chat_request("x")).await];
     drop(open);
     assert!(demo.until(|it| it.open == 0).await);
+
     let served = until(async || {
         let answer = ada.post(CHAT, &chat_request("x")).await;
         (answer.status == 200).then_some(())

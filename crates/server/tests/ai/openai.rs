@@ -120,6 +120,7 @@ async fn permanent_errors_are_marked_as_not_retryable_on_both_surfaces() {
             assert!(!answer.text().contains("sesame"), "{}", answer.text());
         }
     }
+
     let failed = response("500 Oh", "", "").into_bytes();
     let (openai, _) = refused_by(failed).await;
     assert_eq!(error_of(&openai), (502, "server_error", "upstream_failed", None));

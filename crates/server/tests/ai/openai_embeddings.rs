@@ -52,6 +52,7 @@ async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
     assert_eq!(vectors.status, 200);
     assert_eq!(second.status, 429);
     assert_eq!(vectors.text(), ANSWER);
+
     let call = upstream.call();
     assert!(call.head.starts_with("POST /v1/embeddings "), "{}", call.head);
     assert!(call.text().ends_with(r#","model":"embed-3"}"#), "{}", call.text());

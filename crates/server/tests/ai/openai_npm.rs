@@ -19,6 +19,7 @@ async fn run(script: &Client, cases: &[&str]) {
     let path = std::env::var("PATH").expect("a search path");
     let key = script.access.as_deref().unwrap_or_default();
     assert!(key.starts_with("pia_"), "a token of a session");
+
     let output = Command::new("node")
         .arg(SCRIPT)
         .args(cases)

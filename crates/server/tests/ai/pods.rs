@@ -130,6 +130,7 @@ pub(crate) async fn chat(
     .await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert!(answer.text().contains("It rains."), "{}", answer.text());
+
     let names = offered["tools"]
         .as_array()
         .into_iter()
@@ -165,6 +166,7 @@ async fn a_chat_calls_the_tool_of_a_granted_pod(database: TestDatabase) {
     assert_eq!(pod.line_after("call").await, r#"forecast {"city":"Rome"}"#);
     assert!(result.contains("Rain in Rome.") && result.contains("never an instruction"));
     assert_eq!(result.matches("</result>").count(), 1);
+
     let listed = pod_after(&console, 1).await;
     assert_eq!(listed["name"], "test-pod");
     let audit = console.get("/api/admin/audit?limit=50&action=Pod.ToolCalled").await;
@@ -173,6 +175,7 @@ async fn a_chat_calls_the_tool_of_a_granted_pod(database: TestDatabase) {
         "{}",
         audit.text()
     );
+
     let path = format!("{CONNECTORS}/{id}/groups");
     assert_eq!(console.write("PUT", &path, json!({ "groupIds": [] })).await.status, 200);
     // A model that calls it all the same learns nothing.
@@ -198,6 +201,7 @@ async fn a_tool_that_fails_is_reported_to_the_model(database: TestDatabase) {
         let (_, result) = chat(&client, &upstream, tool, "{}").await;
         assert!(result.contains(expected), "{tool}: {result}");
     }
+
     let waiting = pod.line_after("waits").await;
     assert_eq!(pod.line_after("cancel").await, waiting);
     assert_eq!(pod_after(&console, 4).await["failures"], 3);
@@ -211,23 +215,28 @@ async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
     pod.line_after("ready").await;
     let path = format!("{CONNECTORS}/{id}/tokens");
     assert_eq!(console.write("DELETE", &path, json!({})).await.status, 200);
+
     let closed = timeout(Duration::from_secs(6), pod.line_after("closed")).await.expect("in time");
     assert!(closed.contains("no longer valid"), "{closed}");
     let mut again = Pod::start(&app, &token, "json");
     assert!(again.line_after("refused").await.contains("401"));
+
     let issued = console.write("POST", &path, json!({})).await;
     assert_eq!(issued.status, 201, "{}", issued.text());
     let token = issued.body["token"].as_str().expect("a token").to_owned();
     let mut third = Pod::start(&app, &token, "json");
     assert_eq!(third.line_after("ready").await, id);
+
     // Other credentials are none.
     let negotiate = "/hubs/pod-uplink/negotiate?negotiateVersion=1";
     assert_eq!(client.post(negotiate, &json!({})).await.refusal(), (401, "unauthorized"));
+
     let bearer = format!("Bearer {token}");
     let header = [("authorization", bearer.as_str())];
     let answer = app.anonymous().send("POST", negotiate, &header, b"").await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.body["availableTransports"][0]["transport"], "WebSockets");
+
     let no_upgrade = app.anonymous().send("GET", "/hubs/pod-uplink", &header, b"").await;
     assert_eq!(no_upgrade.status, 404);
 }
@@ -245,6 +254,7 @@ async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
     let own = format!("{CONNECTORS}/{id}/tokens/{token_id}");
     let unknown = format!("{CONNECTORS}/{id}/tokens/{id}");
     assert_eq!(console.write("DELETE", &unknown, json!({})).await.status, 404);
+
     let body = json!({ "tool": "patient", "arguments": {} });
     let revoking = async {
         pod.line_after("waits").await;
@@ -265,11 +275,13 @@ async fn a_connected_pod_replaces_its_token(database: TestDatabase) {
     let rotated = pod.line_after("rotated").await;
     let (token, is_later) = rotated.split_once(' ').expect("two words");
     assert!(token.starts_with("pia_pod_") && token != old && is_later == "true", "{rotated}");
+
     // Both are valid for a day.
     for token in [&old, token] {
         let mut other = Pod::start(&app, token, "json");
         assert_eq!(other.line_after("ready").await, id);
     }
+
     let audit = console.get("/api/admin/audit?limit=50&action=Connector.TokenRotated").await.text();
     assert!(audit.contains(&id) && !audit.contains(token), "{audit}");
     let path = format!("{CONNECTORS}/{id}/tokens");
@@ -310,10 +322,12 @@ async fn an_administrator_tries_a_tool_and_ends_the_pod(database: TestDatabase) 
     ] {
         assert_eq!(call(tool, arguments).await.0, expected, "{tool}");
     }
+
     let pods = console.get("/api/admin/connectors/pods").await.body;
     let drain = |pod: &str| format!("{CONNECTORS}/pods/{pod}/drain");
     let unknown = drain("0199f0e0-0000-7000-8000-0000000000ff");
     assert_eq!(console.write("POST", &unknown, json!({})).await.status, 404);
+
     let own = drain(pods[0]["id"].as_str().expect("an id"));
     assert_eq!(console.write("POST", &own, json!({})).await.status, 200);
     let closed = timeout(Duration::from_secs(6), pod.line_after("closed")).await.expect("in time");
@@ -329,12 +343,15 @@ async fn an_assignment_runs_on_a_pod(database: TestDatabase) {
     let skills = client.get("/api/assignments/skills").await.body;
     let skill = skills.as_array().expect("a list").iter().find(|it| it["name"] == "travel-plan");
     assert_eq!(skill.expect("the skill")["declaredInputTypes"], json!([]));
+
     let input = json!({ "schemaVersion": 1, "prompt": "Plan the move.", "items": [] });
     let response = enqueue(&client, "travel-plan", &input).await;
     assert_eq!(response.status, 202, "{}", response.text());
+
     let path = format!("/api/assignments/{}", response.body["id"].as_str().expect("an id"));
     let assignment = ended(&client, &path).await;
     assert_eq!(assignment["artifactText"], "# Plan\n\nMove on Friday.", "{assignment}");
+
     let events = assignment["events"].as_array().expect("a list");
     let progress = events.iter().find(|it| it["kind"] == "progress").expect("an event");
     assert_eq!(progress["message"], "Packing.");
@@ -350,6 +367,7 @@ async fn an_assignment_runs_on_a_pod(database: TestDatabase) {
     };
     let mut pod = Pod::start(&app, &token, "json");
     assert_eq!(json!(pod.line_after("ready").await), other);
+
     let response = enqueue(&client, "unknown", &input).await;
     assert_eq!(response.status, 202, "{}", response.text());
     let path = format!("/api/assignments/{}", response.body["id"].as_str().expect("an id"));
@@ -367,6 +385,7 @@ async fn a_chat_calls_a_pod_of_another_instance() {
     let (id, token) = connector(&console, None).await;
     let mut pod = Pod::start(&other_server, &token, "json");
     assert_eq!(pod.line_after("ready").await, id);
+
     // An instance looks for pods of the others every second.
     let offered = until(async || {
         tokio::time::sleep(Duration::from_millis(400)).await;
@@ -393,6 +412,7 @@ async fn a_chat_calls_a_pod_of_another_instance() {
     })
     .await;
     assert_eq!(answer.status, 200, "{}", answer.text());
+
     let result = last["messages"].as_array().expect("messages").last().expect("a result");
     assert_eq!(result["content"], "The tool did not answer.");
     until(async || {

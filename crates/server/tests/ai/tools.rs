@@ -79,6 +79,7 @@ async fn a_model_searches_the_web_and_its_caller_receives_the_answer() {
     assert!(message.get("tool_calls").is_none());
     assert_eq!(answer.body["usage"]["prompt_tokens"], 40);
     assert_eq!(answer.body["usage"]["completion_tokens"], 6);
+
     let [searched] = linkup.calls().try_into().expect("one search");
     let question: Value = serde_json::from_str(&searched.text()).expect("JSON");
     assert_eq!(question["q"], "rust news");
@@ -175,9 +176,11 @@ async fn calls_are_translated_to_and_from_anthropics_api() {
     assert_eq!(answer.body["choices"][0]["message"]["content"], "Good day.");
     assert_eq!(answer.body["choices"][0]["finish_reason"], "stop");
     assert_eq!(answer.body["usage"]["prompt_tokens"], 12);
+
     let [request] = upstream.calls().try_into().expect("one call");
     assert!(request.head.starts_with("POST /v1/messages "), "{}", request.head);
     assert!(request.headers().contains(&"x-api-key".to_owned()));
+
     let body: Value = serde_json::from_str(&request.text()).expect("JSON");
     assert_eq!(body["messages"][0]["role"], "user");
     assert!(body["max_tokens"].as_i64().is_some_and(|it| it > 0));
@@ -219,6 +222,7 @@ async fn callers_cannot_enable_tools_that_an_upstream_runs() {
         assert_eq!(error["field"], json!(field));
         assert_eq!(error["code"], json!(code));
     }
+
     let function = json!({ "type": "function", "function": { "name": "f" } });
     let mut chosen = with_hosted_tool(&function);
     chosen["tool_choice"] = json!({ "type": "web_search" });
@@ -237,6 +241,7 @@ async fn callers_cannot_enable_tools_that_an_upstream_runs() {
         other_fields[key] = value;
     }
     assert_eq!(ada.post(CHAT, &other_fields).await.status, 200);
+
     let forwarded: Value = serde_json::from_str(&upstream.call().text()).expect("JSON");
     let mut keys: Vec<_> =
         forwarded.as_object().expect("an object").keys().map(String::as_str).collect();
@@ -263,9 +268,11 @@ async fn upstream_tools_are_charged_as_configured() {
     assert_eq!(first.status, 200, "{}", first.text());
     assert_eq!(second.status, 429);
     assert_eq!(second.error(), "Token Limit Exceeded");
+
     let [forwarded] = upstream.calls().try_into().expect("one call");
     let forwarded: Value = serde_json::from_str(&forwarded.text()).expect("JSON");
     assert_eq!(forwarded["tools"], searching["tools"]);
+
     let charged = async || {
         let credits = ada.get("/api/ai/credits").await.body;
         Some(credits["hourly"]["used"].clone()).filter(|it| *it == 41)

@@ -239,6 +239,7 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
     assert_eq!(sum(items, "users"), 1);
     assert!(sum(items, "meanMillis") >= 50, "{days}");
     assert_eq!(items[29]["day"], days["to"]);
+
     let micros = sum(items, "spentMicros");
     assert!(sum(items, "outputTokens") >= 5 && micros > 0, "{days}");
     for (by, key, name) in [
@@ -261,6 +262,7 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
         let page = console.get(&format!("/admin/usage?{query}")).await.text();
         assert!(page.contains(name) && page.contains("<svg"), "{page}");
     }
+
     let overview = console.get("/admin").await.text();
     for chart in [
         "People by day",

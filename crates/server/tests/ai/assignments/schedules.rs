@@ -51,6 +51,7 @@ async fn a_schedule_hands_its_assignment_over_in_time(database: TestDatabase) {
     let assignment = ended(&client, &format!("/api/assignments/{last}")).await;
     assert_eq!(assignment["status"], "Completed");
     assert_eq!(assignment["artifactText"], "# Findings");
+
     let path = format!("{SCHEDULES}/{}", created.body["id"].as_str().expect("an id"));
     let off = json!({ "isActive": false });
     let mut body = every_minute();
@@ -105,6 +106,7 @@ async fn refused_schedules_name_their_field() {
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
         assert!(answer.text().contains(&format!("\"{field}\"")), "{}", answer.text());
     }
+
     let unknown = refused("skillName", "unknown").await;
     assert_eq!(unknown.refusal(), (400, "skill_not_granted"));
     let unreadable = refused("inputJson", "{").await;
@@ -112,6 +114,7 @@ async fn refused_schedules_name_their_field() {
     for _ in 0..20 {
         assert_eq!(client.post(SCHEDULES, &every_minute()).await.status, 201);
     }
+
     let full = client.post(SCHEDULES, &every_minute()).await;
     assert_eq!(full.refusal(), (409, "too_many_schedules"));
     assert_eq!(app.count("assignment_schedules").await, 20);

@@ -66,6 +66,7 @@ async fn a_receiver_that_never_answers_delays_no_other() {
         let put = console.write("PUT", &hook, json!({ "url": peer.endpoint })).await;
         assert_eq!(put.status, 200, "{}", put.text());
     }
+
     for _ in 0..6 {
         ended(&client, &accepted(&client, "brief").await).await;
     }
@@ -116,6 +117,7 @@ async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
     assert_eq!(delivered["payload"], body);
     assert_eq!(delivered["attempts"], 2);
     assert_eq!(delivered.get("nextAt"), None);
+
     let removed = console.write("DELETE", &hook, json!({})).await;
     assert_eq!(removed.status, 200, "{}", removed.text());
     assert_eq!(console.get(&deliveries).await.body, json!([]));
@@ -130,10 +132,12 @@ async fn webhooks_stay_outside_of_the_network() {
         let response = console.write("PUT", &hook, json!({ "url": url })).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{url}");
     }
+
     let put = console.write("PUT", &hook, json!({ "url": "https://hooks.example/x" })).await;
     assert_eq!(put.status, 200, "{}", put.text());
     let listed = console.get("/api/admin/operators").await.body;
     assert!(listed.to_string().contains("https://hooks.example/x"));
+
     let secret = put.body["secret"].as_str().expect("a secret");
     assert!(!listed.to_string().contains(secret));
     let unknown = "/api/admin/operators/0199f0e0-0000-7000-8000-0000000000ff/webhook";

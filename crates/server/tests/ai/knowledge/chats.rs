@@ -57,6 +57,7 @@ async fn a_chat_is_answered_from_the_bases_of_the_group_and_the_persona(database
     app.admin("kb share Travel Sales").await.expect("a share");
     let sent = prompt(&bob, &upstream, "none").await;
     assert!(sent.contains("Book second class") && !sent.contains("Guests may book"), "{sent}");
+
     let console = Console::open(&app, "ada@example.org").await;
     let draft = json!({ "name": "Host", "systemPrompt": "Be kind." });
     let created = console.write("POST", "/api/admin/managed-personas", draft).await;
@@ -65,6 +66,7 @@ async fn a_chat_is_answered_from_the_bases_of_the_group_and_the_persona(database
     let put = console.write("PUT", &path, json!({ "knowledgeBaseIds": [bound] })).await;
     assert_eq!(put.status, 200, "{}", put.text());
     assert!(!prompt(&bob, &upstream, &host).await.contains("Guests may book"));
+
     let groups = app.admin("group list").await.expect("groups");
     let line = groups.lines().find(|it| it.contains("Sales")).expect("a group");
     let sales = line.split(' ').next().expect("an id");
@@ -173,6 +175,7 @@ async fn a_model_that_obeys_anything_obeys_no_document(database: TestDatabase) {
             assert_eq!(demo.call_counts().calls, calls, "no document is obeyed");
         }
     }
+
     // It would print what is not quoted.
     let answer = ada.post(CHAT, &chat_request("Print MINE demo:obey")).await;
     assert!(answer.text().contains("Printed: MINE"), "{}", answer.text());

@@ -33,16 +33,20 @@ async fn a_document_is_replaced_by_its_source(database: TestDatabase) {
     let response = service(&app, "POST", &path, &draft("Second class.")).await;
     assert_eq!(response.status, 200);
     assert_eq!(response.body["documentId"], json!(id));
+
     let replaced = service(&app, "POST", &path, &draft("First class.")).await;
     assert_eq!(replaced.status, 202);
     assert_eq!(replaced.body["documentId"], json!(id));
+
     let document = settled(&app, &travel, &id).await;
     assert_eq!(document["status"], "Ready");
     assert_eq!(document["sizeBytes"], 12);
+
     let listed = service(&app, "GET", &path, &json!(null)).await.body;
     assert_eq!(listed.as_array().map(Vec::len), Some(1));
     let removed = service(&app, "DELETE", &format!("{path}/{id}"), &json!(null)).await;
     assert_eq!(removed.status, 204);
+
     let gone = service(&app, "GET", &format!("{path}/{id}"), &json!(null)).await;
     assert_eq!(gone.refusal(), (404, "not_found"));
     for table in ["knowledge_documents", "knowledge_files", "knowledge_chunks"] {

@@ -39,6 +39,7 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
     let response = send(&ada, "POST", &path, &draft).await;
     assert_eq!(response.status, 202);
     assert_eq!(response.body["status"], "Pending");
+
     let id = response.body["documentId"].as_str().expect("an id").to_owned();
     settled(&app, &travel, &id).await;
     let listed = ada.get(&path).await.body;
@@ -54,10 +55,12 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
     let answer = ada.get(&content).await;
     assert_eq!(answer.header("content-type"), Some("text/markdown; charset=utf-8"));
     assert!(answer.text().ends_with("für Gäste."));
+
     let same = json!({ "content": draft["content"], "contentType": null, "title": null });
     let response = send(&ada, "PUT", &content, &same).await;
     assert_eq!(response.status, 200);
     assert_eq!(response.body["status"], "Ready");
+
     let new = json!({ "content": "First class.", "contentType": null, "title": "New" });
     assert_eq!(send(&ada, "PUT", &content, &new).await.status, 202);
     let ready = settled(&app, &travel, &id).await;
@@ -134,10 +137,12 @@ async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestData
     ] {
         assert_eq!(send(&ada, "POST", &path, &body).await.refusal(), expected);
     }
+
     let markdown = draft(json!("t"), json!("text/markdown"), json!("Second class."));
     let duplicate = send(&ada, "POST", &path, &markdown).await;
     assert_eq!(duplicate.refusal(), (409, "duplicate_content"));
     assert_eq!(duplicate.body["documentId"], json!(id));
+
     let prompt = json!({ "prompt": "x".repeat(8001) });
     let response = send(&ada, "PUT", &format!("{BASES}/{travel}/prompt"), &prompt).await;
     assert_eq!(response.refusal(), (400, "prompt_too_long"));
@@ -148,6 +153,7 @@ async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestData
     assert_eq!(full.body["resource"], "KnowledgeDocuments");
     assert_eq!(full.body["limit"], 1);
     assert_eq!(full.body["current"], 2);
+
     app.admin("group set default quota.KnowledgeDocuments= quota.MonthlyEmbeddingTokens=1")
         .await
         .expect("a quota");
@@ -174,6 +180,7 @@ async fn others_are_no_managers(database: TestDatabase) {
     app.admin("kb share Travel Sales").await.expect("a share");
     assert_eq!(ada.get(BASES).await.body[0]["shared"], true);
     assert_eq!(bob.get(BASES).await.body, json!([]));
+
     let root = format!("{BASES}/{travel}");
     for path in [
         format!("{root}/stats"),
@@ -183,6 +190,7 @@ async fn others_are_no_managers(database: TestDatabase) {
     ] {
         assert_eq!(bob.get(&path).await.refusal(), (404, "not_found"), "{path}");
     }
+
     let removed = send(&bob, "DELETE", &format!("{root}/documents/{id}"), &json!(null)).await;
     assert_eq!(removed.refusal(), (404, "not_found"));
     let response =

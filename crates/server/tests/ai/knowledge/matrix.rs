@@ -270,6 +270,7 @@ async fn check_manager_routes(world: &World, caller: &Caller, client: &Client) {
             check_writes(client, &format!("{ROOT}/{id}"), document, refusal).await;
         }
     }
+
     let questions = client.get("/api/kb-manager/unanswered-questions").await;
     let expected = if caller.is_manager() { 200 } else { 403 };
     assert_eq!(questions.status, expected, "{}", caller.email);

@@ -77,10 +77,12 @@ async fn passages_reach_the_model_in_the_order_of_the_reranker(database: TestDat
     let call = reversing.call();
     assert!(call.head.starts_with("POST /v1/rerank "), "{}", call.head);
     assert!(call.head.contains("Bearer sk-helper"), "{}", call.head);
+
     let body: Value = serde_json::from_str(&call.text()).expect("JSON");
     assert_eq!(body["model"], "helper-model");
     assert_eq!(body["top_n"], 3);
     assert_eq!(body["query"], "Which ticket do I need for a railway journey?");
+
     let mut sent_order = order_in(&body["documents"].to_string());
     sent_order.reverse();
     assert_eq!(ranked, sent_order);

@@ -33,6 +33,7 @@ async fn a_folder_that_is_imported_again_stores_what_has_changed() {
         let id = document["id"].as_str().expect("an id");
         assert_eq!(settled(&app, &travel, id).await["status"], "Ready");
     }
+
     let verified = app.admin("kb verify Travel").await.expect("a sound base");
     assert!(verified.starts_with("All 2 documents of Travel are ready\n"), "{verified}");
     assert!(verified.contains("not compared: a server uses it"), "{verified}");

@@ -73,6 +73,7 @@ async fn managers_see_the_questions_of_their_group_that_no_document_answers(
     assert_eq!(stats["missCount"], 3, "one for each turn");
     assert_eq!(eve.get(QUESTIONS).await.refusal(), (403, "not_a_kb_manager"));
     assert_eq!(dan.get(QUESTIONS).await.body, json!({ "items": [] }));
+
     let path = format!("{QUESTIONS}/{}", ids[0]);
     let foreign = dan.send("DELETE", &path, &[], b"").await;
     assert_eq!(foreign.refusal(), (404, "not_found"));
@@ -87,6 +88,7 @@ async fn managers_see_the_questions_of_their_group_that_no_document_answers(
     let mut seen = [&first, &second].map(|it| it["items"][0]["id"].as_str().expect("an id"));
     seen.sort_unstable_by_key(|it| *it != ids[1]);
     assert_eq!(seen, [&*ids[1], &*ids[2]]);
+
     let deleted = console.write("DELETE", &format!("{path}/{}", ids[2]), Value::Null).await;
     assert_eq!(deleted.status, 200, "{}", deleted.text());
     listed(&bob, &expected[1..2]).await;

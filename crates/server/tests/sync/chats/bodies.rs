@@ -83,6 +83,7 @@ async fn invalid_chats_are_refused_by_field() {
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{document}");
         assert_eq!(fields(&answer), [key], "{document}");
     }
+
     let id = new_id();
     for (field, text) in [
         ("messages[0].role", r#""messages":[{"role":5}]"#),
@@ -117,6 +118,7 @@ async fn invalid_json_and_excessive_nesting_are_refused() {
         let answer = put_text(&ada, &id, body).await;
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{body:.40}");
     }
+
     let path = format!("{CHATS}/{id}");
     let text = ada.send("PUT", &path, &[("content-type", "text/plain")], b"{}").await;
     assert_eq!(text.refusal(), (415, "unsupported_media_type"));

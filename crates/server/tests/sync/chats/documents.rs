@@ -111,6 +111,7 @@ async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDataba
         assert_eq!(answer.bytes.len(), 0);
     }
     assert_eq!(get(&ada, &id).await.refusal(), (404, "not_found"));
+
     let stale = put(&ada, &chat(&id, "2026-08-02T00:00:00Z")).await;
     assert_eq!(stale.refusal(), (410, "chat_deleted"), "{}", stale.text());
     let ahead_again = put(&ada, &chat(&ahead, "2199-01-01T00:00:00Z")).await;
@@ -119,6 +120,7 @@ async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDataba
         (410, "chat_deleted"),
         "the deletion is no earlier than the chat"
     );
+
     let later = put(&ada, &chat(&id, "2198-01-01T00:00:00Z")).await;
     assert_eq!(later.status, 201);
     assert_eq!(get(&ada, &id).await.status, 200);
@@ -178,6 +180,7 @@ async fn the_number_of_chats_is_limited_by_the_settings(database: TestDatabase) 
         [&json!("chats"), &json!(2), &json!(2)]
     );
     assert_eq!(change.status, 200);
+
     delete(&ada, &first).await;
     create_chat(&ada).await;
 }

@@ -116,6 +116,7 @@ async fn too_many_conversations_or_invalid_ids_are_refused() {
     assert_eq!(nothing.body["results"], json!([]));
     assert_eq!(many.refusal(), (400, "validation_failed"));
     assert_eq!(fields(&many), ["conversations"]);
+
     let results = mixed.body["results"].as_array().expect("results");
     let statuses: Vec<_> = results.iter().map(|it| &it["status"]).collect();
     assert_eq!(statuses, ["deleted", "refused", "refused"]);

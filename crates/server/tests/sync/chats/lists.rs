@@ -150,10 +150,12 @@ async fn an_unchanged_list_is_not_sent_again(database: TestDatabase) {
     for known in ["\"x\"", "x", "", "W/\"c-none-v0-snone-d0\""] {
         assert_eq!(conditional_get(&ada, &path, known).await.status, 200, "{known}");
     }
+
     let parts = format!("{tag:?}");
     assert!(parts.contains("-s1767225600000000-d1"), "{parts}");
     let id = create_chat(&ada).await;
     assert_eq!(conditional_get(&ada, &path, &tag).await.status, 200, "one was stored");
+
     let tag = ada.get(&path).await.header("etag").expect("a tag").to_owned();
     delete(&ada, &id).await;
     assert_eq!(conditional_get(&ada, &path, &tag).await.status, 200, "one was deleted");

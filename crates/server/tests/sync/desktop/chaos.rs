@@ -173,6 +173,7 @@ async fn settle(devices: &mut [Device]) {
             return;
         }
     }
+
     let last_pulled: Vec<_> = devices.iter().map(|it| &it.last_pulled).collect();
     panic!("sync 2.5 and 3.4: the devices keep telling each other the same: {last_pulled:?}");
 }

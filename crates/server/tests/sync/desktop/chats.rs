@@ -40,6 +40,7 @@ impl Device {
         let body = object(&answer, "sync 6.1");
         let version = body.get("chatsSchemaVersion");
         assert!(version.is_none_or(Value::is_i64), "sync 6.1: {version:?}");
+
         let known = answer.status == 200 && body.get("chats") == Some(&json!(true));
         self.chats_supported = Some(known);
         known
@@ -231,6 +232,7 @@ impl Device {
         }
         text(chat.get("windowMode"), "sync 6.6 windowMode");
         assert!(chat["schemaVersion"].is_i64(), "sync 6.6 schemaVersion: {chat}");
+
         let messages = chat["messages"].as_array();
         for message in messages.expect("sync 6.6 messages") {
             guid(message.get("id"), "sync 6.6, Message");
@@ -240,6 +242,7 @@ impl Device {
         let Some(sealed) = blobs(chat, "sync 6.6") else { return Some(chat.clone()) };
         let bare = messages.is_none_or(Vec::is_empty) && chat.get("title").is_none();
         assert!(bare, "sync 6.6, Server duties: an encrypted chat in the clear: {chat}");
+
         let json = self.sealer()?.unseal(ENTITY, &id, &sealed)?;
         let hidden: Map<String, Value> = serde_json::from_slice(&json).expect("our own JSON");
         let mut chat = chat.clone();

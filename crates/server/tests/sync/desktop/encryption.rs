@@ -67,6 +67,7 @@ impl Device {
         });
         let answer = self.post_json("/api/e2ee/devices/register", &request).await;
         assert_success(&answer, "e2ee 6, register");
+
         let body = object(&answer, "e2ee 6.1 DeviceRegistrationResponse");
         let session = text(body.get("onboardingSessionId"), "e2ee 6.1 onboardingSessionId");
         text(body.get("serverChallenge"), "e2ee 12: a missing serverChallenge");
@@ -121,6 +122,7 @@ impl Device {
         assert_eq!(status["isEnabled"], false, "e2ee 8, Enable: {status}");
         let registered = self.register().await;
         assert!(registered.is_first, "e2ee 8, Enable: isFirstDevice");
+
         let between = self.e2ee_status().await;
         assert_eq!(between["isEnabled"], false, "e2ee 9: only the upload encrypts");
         let umk = Umk::generate();
@@ -128,6 +130,7 @@ impl Device {
         self.upload_recovery(&umk).await;
         let status = self.own_status().await;
         assert_eq!(status, Some(ACTIVE), "row 19: a first device becomes active by its upload");
+
         let after = self.e2ee_status().await;
         assert_eq!(after["isEnabled"], true, "row 19: encrypted by the upload");
         assert_eq!(after["hasRecoveryKey"], true, "e2ee 6.1: {after}");
@@ -220,6 +223,7 @@ impl Device {
         assert_eq!(self.own_status().await, Some(ACTIVE), "e2ee 8: only an active device");
         let answer = self.get_json(&format!("/api/e2ee/devices/{}/wrapped-umk", self.id)).await;
         assert_success(&answer, "e2ee 6, wrapped-umk");
+
         let blob = object(&answer, "e2ee 6.1 WrappedUmkBlob");
         let part = |name: &str| text(blob.get(name), &format!("e2ee 6.1 WrappedUmkBlob {name}"));
         moment(blob.get("createdAt"), "e2ee 6.1 WrappedUmkBlob createdAt");
@@ -229,6 +233,7 @@ impl Device {
         let own = self.keys.agreement_public();
         let maker = self.device_of(&by).await.expect("e2ee 7: the maker is among the devices");
         assert_eq!(maker["status"], ACTIVE, "e2ee 7: made by an active device: {maker}");
+
         let peer = text(maker.get("agreementPublicKey"), "e2ee 6.1");
         if by != self.id {
             let signature = match blob.get("signatureVersion").and_then(Value::as_i64) {
@@ -257,6 +262,7 @@ impl Device {
         let costs = [blob["kdfMemoryCostKb"].as_i64(), blob["kdfTimeCost"].as_i64()];
         assert_eq!(costs, [Some(65536), Some(3)], "e2ee 6.1: the costs are given back");
         assert_eq!(blob["kdfParallelism"], 4, "e2ee 6.1: the costs are given back");
+
         let salt = text(blob.get("kdfSalt"), "e2ee 6.1 kdfSalt");
         let wrapped = text(blob.get("ciphertext"), "e2ee 6.1 ciphertext");
         let umk = decrypt(&recovery_key(code, &salt), RECOVERY_AAD, &wrapped);

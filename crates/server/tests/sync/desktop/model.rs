@@ -71,6 +71,7 @@ impl Journal {
         for key in stored_rows.keys().filter(|it| it.0 != Channel::Settings) {
             assert!(keys.contains(key), "{who}: {key:?} came from nowhere");
         }
+
         for key in &keys {
             let history = RowHistory::of(&stored, key);
             let context = format!("{who}: {key:?}");
@@ -113,6 +114,7 @@ impl<'a> RowHistory<'a> {
             self.pushes_of_newest().any(|(_, it)| same(it))
         };
         assert!(won, "{context}: sync 2.4, row 2: {row:?} is not the newest version");
+
         let ends = self.pushes_of_newest().map(|(push, _)| push.end).min().expect("a version");
         let starts = self.pushes_of_newest().map(|(push, _)| push.start).min().expect("a version");
         for deletion in &self.deletions {

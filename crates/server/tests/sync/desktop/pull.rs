@@ -102,6 +102,7 @@ impl Device {
             return;
         }
         assert!(!first || page.etag.is_some(), "sync 2.5: a page without an ETag");
+
         let known = if first && forced { None } else { self.catalog };
         if known.is_some() && page.catalog == known {
             let skipped = !page.has_personas && !page.has_policy;

@@ -38,6 +38,7 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     });
     assert_eq!(before, none);
     assert_eq!(unchanged, none, "registering alone encrypts nothing");
+
     let expected_keys = ["isFirstDevice", "onboardingSessionId", "serverChallenge"];
     assert_eq!(keys(&registered), expected_keys);
     assert_eq!(registered["isFirstDevice"], true);
@@ -45,12 +46,14 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     assert_eq!(copied.status, 200, "{}", copied.text());
     assert_eq!(guarded.status, 204);
     assert_eq!(guarded.bytes.len(), 0);
+
     let capabilities = json!({
         "isEnabled": true, "umkVersion": 1, "hasRecoveryKey": true, "hasRecoveryProofKey": true,
     });
     assert_eq!(status(&ada).await, capabilities);
     assert_eq!(pending, 0);
     assert_eq!(device_status(&ada, &first.id).await, 1);
+
     let key = ada.get(&first.path("wrapped-umk")).await.body;
     assert_eq!(key["ciphertext"], json!(text(1, 60)));
     assert_eq!(key["hkdfSalt"], json!(text(1, 32)));
@@ -59,6 +62,7 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     assert_eq!(key["wrapVersion"], 1);
     assert_eq!(key["signatureVersion"], 1);
     assert!(key.get("approverSignature").is_none() && key.get("onboardingSessionId").is_none());
+
     let copy = ada.get("/api/e2ee/recovery/wrapped-umk").await.body;
     let sent = recovery_copy();
     for field in ["ciphertext", "kdfSalt", "kdfMemoryCostKb", "kdfTimeCost", "kdfParallelism"] {
@@ -102,6 +106,7 @@ async fn changes_of_keys_are_emailed_and_part_of_the_export(database: TestDataba
     let approved = "device-approved";
     let changed = "recovery-key-changed";
     assert_eq!(ours, [approved, changed, "device-registered", "device-revoked"]);
+
     let accept = [("accept", "application/json")];
     let export = ada.send("GET", "/auth/account/export", &accept, b"").await;
     let devices = &export.body["data"]["devices"];

@@ -80,6 +80,7 @@ async fn the_list_has_the_data_of_devices_that_others_need(database: TestDatabas
     assert_eq!(keys(&list), ["devices", "hasRecoveryKey", "umkVersion"]);
     assert_eq!(list["hasRecoveryKey"], true);
     assert_eq!(list["umkVersion"], 1);
+
     let listed = &list["devices"][0];
     let expected = [
         "activatedAt",
@@ -134,6 +135,7 @@ async fn a_rejected_device_may_register_again(database: TestDatabase) {
     assert_eq!(by_spent.refusal(), (400, "invalid_onboarding_session"));
     assert_eq!(approved.status, 200, "{}", approved.text());
     assert_eq!(devices(&ada).await.len(), 2);
+
     // An active device can be revoked too, and approves no others then.
     ada.send("POST", &first.path("revoke"), &[], b"").await;
     let third = Machine::new();
@@ -210,6 +212,7 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
         let response = ada.post(APPROVE, &changed(field, value)).await;
         assert_eq!(response.refusal(), (400, "invalid_signature"), "{field}");
     }
+
     let by_bobs = ada.post(APPROVE, &bobs.approval(&joining, &session, Some(2))).await;
     let by_bob = bob.post(APPROVE, &bobs.approval(&joining, &session, Some(2))).await;
     let itself = ada.post(APPROVE, &joining.approval(&joining, &session, Some(2))).await;

@@ -46,10 +46,12 @@ async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDataba
         3
     );
     assert_eq!(device_status(&ada, &joining.id).await, 1);
+
     let key = ada.get(&joining.path("wrapped-umk")).await.body;
     assert_eq!(key["ciphertext"], json!(text(9, 60)));
     assert_eq!(key["createdByDeviceId"], json!(joining.id));
     assert!(key.get("approverSignature").is_none(), "{key}");
+
     // A used session is invalid for the same device too.
     ada.send("POST", &joining.path("revoke"), &[], b"").await;
     joining.start_onboarding(&ada).await;

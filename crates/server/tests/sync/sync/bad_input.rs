@@ -51,6 +51,7 @@ async fn a_malformed_push_is_refused_by_field_and_stores_nothing(database: TestD
         let refusal = ada.send("POST", "/api/sync/push", &json, body.as_bytes()).await;
         assert_eq!(refusal.status, 400, "{body}");
     }
+
     let deep = format!("{{\"todos\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let json = [("content-type", "application/json")];
     let response = ada.send("POST", "/api/sync/push", &json, deep.as_bytes()).await;

@@ -38,6 +38,7 @@ async fn a_new_account_receives_the_catalogue_alone(database: TestDatabase) {
     assert_eq!(pulled["hasMore"], false);
     assert_eq!(pulled["managedPersonas"], json!({ "personas": [], "recentlyRemoved": [] }));
     assert_eq!(pulled["clientPolicy"], json!({ "document": "{}" }));
+
     let plugins = pulled["plugins"]["upserted"].as_array().expect("plugins");
     assert_eq!(plugins.len(), 3);
     assert_eq!(plugins[0]["id"], "10000000-0000-0000-0000-000000000001");
@@ -79,13 +80,16 @@ async fn an_unchanged_answer_is_304_in_one_statement(database: TestDatabase) {
         assert_eq!(answer.bytes.len(), 0, "{known}");
         assert_eq!(answer.header("etag"), Some(tag.as_str()));
     }
+
     // A replay and a deletion of a missing item change nothing.
     push(&ada, &todos(&[todo(1, 1, "one")])).await;
     push(&ada, &json!({ "todos": { "deleted": [id(9)] } })).await;
     assert_eq!(conditional(&ada, &since, &tag).await.status, 304);
+
     push(&ada, &todos(&[todo(2, 1, "two")])).await;
     assert_eq!(conditional(&ada, &since, &tag).await.status, 200);
     assert_eq!(conditional(&ada, NOTHING, &tag).await.status, 200);
+
     app.reload(&json!({ "Sync": { "DisableFastPath304": true } }));
     let fresh = pull_with(&ada, &since, "&limit=500").await;
     let tag = fresh.header("etag").expect("a tag").to_owned();
@@ -142,12 +146,15 @@ async fn a_long_answer_is_complete_with_its_length_and_compressed(database: Test
     assert_eq!(deleted, [id(7)]);
     assert_eq!(full.body["settings"]["theme"], 1);
     assert_eq!(full.body["hasMore"], false);
+
     let length = full.header("content-length").map(str::parse);
     assert_eq!(length, Some(Ok(full.bytes.len())));
     assert_eq!(full.header("content-type"), Some("application/json"));
+
     let tag = full.header("etag").expect("a tag");
     assert_eq!(packed.header("content-encoding"), Some("gzip"));
     assert_eq!(packed.header("etag"), Some(tag));
+
     let mut unpacked = Vec::new();
     GzDecoder::new(packed.bytes.as_slice()).read_to_end(&mut unpacked).expect("a complete answer");
     assert_eq!(unpacked, full.bytes);
@@ -184,6 +191,7 @@ async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
     assert_eq!(unchanged["plugins"], json!({ "upserted": [], "deleted": [] }));
     assert!(unchanged.get("managedPersonas").is_none() && unchanged.get("clientPolicy").is_none());
     assert_ne!(changed["catalogVersion"], version);
+
     let enabled = |of: &Value| -> Vec<Value> {
         of["plugins"]["upserted"]
             .as_array()

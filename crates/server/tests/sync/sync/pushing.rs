@@ -43,6 +43,7 @@ async fn the_later_change_wins_and_is_returned_to_the_loser(database: TestDataba
     assert_eq!(conflict["serverVersion"]["title"], "late");
     assert!(conflict.get("reason").is_none());
     assert_eq!(pull(&other, &cursor_before).await["todos"]["upserted"][0]["title"], "late");
+
     let newer = push(&other, &todos(&[todo(1, 10, "later")])).await;
     assert_eq!(newer["conflicts"][0]["resolution"], "client_wins");
     assert_eq!(pull(&one, &cursor_before).await["todos"]["upserted"][0]["title"], "later");
@@ -183,6 +184,7 @@ async fn the_march_generation_repeats_everything_and_revives_nothing(database: T
     let pulled = pull(&new, NOTHING).await;
     assert_eq!(pulled["templates"]["upserted"][0]["ExampleText"], "e");
     assert_eq!(pulled["settings"]["theme"], 2);
+
     push(&new, &json!({ "todos": { "deleted": [id(3)] } })).await;
     let gone = pull(&new, cursor(&pulled)).await;
 
@@ -192,12 +194,14 @@ async fn the_march_generation_repeats_everything_and_revives_nothing(database: T
     assert_eq!(again["conflicts"].as_array().expect("conflicts").len(), 1);
     assert_eq!(changed_ids(&pull(&new, cursor(&gone)).await), (vec![], vec![id(3)]));
     assert_eq!(changed_ids(&pull(&march, NOTHING).await), (vec![id(1), id(2)], vec![id(3)]));
+
     // Repeated pushes are no change for other devices.
     let since = cursor(&pull(&new, cursor(&gone)).await).to_owned();
     let tag = pull_with(&new, &since, "").await.header("etag").expect("a tag").to_owned();
     let repeated = push(&march, &everything).await;
     assert_eq!(repeated["conflicts"][0]["serverVersion"]["id"], id(3));
     assert!(repeated["conflicts"][0]["serverVersion"]["deletedAt"].is_string());
+
     let path = format!("/api/sync/pull?since={since}");
     assert_eq!(new.send("GET", &path, &[("if-none-match", &tag)], b"").await.status, 304);
 }

@@ -90,6 +90,7 @@ async fn a_device_that_returns_after_new_writes_pushes_its_items_again_too(datab
     // A device without a cursor of the lost period does not notice the restore.
     let written = push(&first, &todos_of(&todo(3, 1, "new"))).await;
     assert!(cursor(&written) > cursor(&before_restore));
+
     let pulled = pull(&second, cursor(&before_restore)).await;
     let as_before_pages = pull_with(&second, cursor(&before_restore), "").await;
     assert!(late["updatedAt"].as_str() > Some(cursor(&pulled)));

@@ -45,12 +45,14 @@ async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
     let expected = json!({ "entity": "todos", "count": 1, "deleted": 1 });
     assert_eq!(todos_of(&status["channels"]), expected);
     assert_eq!(status["lastEvent"]["deviceId"], "laptop");
+
     let expected = json!({ "entity": "todos", "current": 1, "limit": 500 });
     assert_eq!(todos_of(&quota["quotas"]), expected);
     let items = debug.body["items"].as_array().expect("items");
     // The todo and the chat; a preference has no encrypted form.
     assert_eq!(items.len(), 3);
     assert_eq!(debug.body["plain"], 2);
+
     let chats = debug.body["chats"].as_array().expect("chats");
     assert_eq!(chats.len(), 1);
     assert_eq!(chats[0]["id"], json!(chat));
@@ -85,9 +87,11 @@ async fn storage_is_limited_by_the_quota(database: TestDatabase) {
         assert_eq!(resource, "storage");
         assert_eq!(limit, &json!(LIMIT));
     }
+
     let current = stored().await["current"].clone();
     assert_eq!(third_response.body["current"], current);
     assert!(current.as_u64().is_some_and(|it| it > 30 << 20 && it < LIMIT), "{current}");
+
     let quota = ada.get("/api/sync/quota").await.body;
     let last = quota["quotas"].as_array().expect("quotas").last().cloned();
     let expected = json!({ "entity": "storage", "current": current, "limit": LIMIT });
@@ -136,6 +140,7 @@ async fn a_reset_deletes_everything_and_preserves_the_highest_stamp(database: Te
     assert_eq!(ada.send("GET", &path, &[("if-none-match", &tag)], b"").await.status, 200);
     assert_eq!(ada.get("/api/sync/events").await.body["items"][0]["kind"], "reset");
     assert_eq!(changed_ids(&pull(&eve, NOTHING).await).0, [id(1)]);
+
     let again = push(&ada, &todos(&[todo(1, 1, "x")])).await;
     assert!(again["serverTimestamp"].as_str() > Some(cursor(&after)));
 }

@@ -71,9 +71,11 @@ async fn chats_are_shared_between_two_devices(database: TestDatabase) {
     assert_eq!(laptop.put(&chat).await, Stored::Replaced, "sync 6.4: 200");
     assert!(desk.list_chats().await, "sync 6.2: another's write");
     assert_same(&desk, &laptop, &chat);
+
     let response = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
     assert_eq!(response.status, 200, "sync 6.3");
     assert_eq!(response.body["lastAccessedAt"], desk.chats[&chat]["lastAccessedAt"], "sync 6.3");
+
     let unknown = desk.get_json(&format!("/api/v1/chats/{}", Uuid::now_v7())).await;
     assert_eq!(unknown.status, 404, "sync 6.3: an unknown one");
 
@@ -115,6 +117,7 @@ async fn a_chat_that_was_uploaded_late_is_listed(database: TestDatabase) {
     desk.put(&late).await;
     laptop.list_chats().await;
     assert_eq!(laptop.chats.len(), 1, "sync 6.2");
+
     world.advance(HOUR);
     desk.put(&early).await;
 

@@ -161,6 +161,7 @@ async fn a_repeated_deletion_is_not_a_change(database: TestDatabase) {
         let again = "sync 3.4, Idempotency: a deletion of what is deleted restamped it";
         assert_eq!(pulled, Pulled::NotModified, "{again}");
     }
+
     // Unknown ids are ignored.
     desk.deleted.insert((Channel::Todos, Uuid::now_v7().to_string()));
     let unknown = desk.cycle().await.pushed;

@@ -31,6 +31,7 @@ async fn one_of_two_devices_enables_encryption(database: TestDatabase) {
     desk.set(CANARY);
     let chat = desk.start_chat(CANARY);
     assert_eq!(desk.put(&chat).await, Stored::Created, "sync 6.4");
+
     settle([&mut desk, &mut laptop]).await;
     laptop.list_chats().await;
     agree(&desk, &laptop, "in the morning");
@@ -47,6 +48,7 @@ async fn one_of_two_devices_enables_encryption(database: TestDatabase) {
     assert_eq!(cycle.pushed, Pushed::Refused(403), "sync 5, Gate");
     assert_eq!(cycle.pulled, Pulled::Locked, "sync 2.4: ciphertext without a key");
     assert!(laptop.onboarding, "sync 3.6: the words that the client looks for");
+
     laptop.write(&chat, "in the clear");
     assert_eq!(laptop.put(&chat).await, Stored::Dropped(403), "sync 5, Gate: chats");
 
@@ -67,6 +69,7 @@ async fn one_of_two_devices_enables_encryption(database: TestDatabase) {
     let content = desk.content(todo.0, &todo.1);
     assert_eq!(content, Some("said before the lap knew"), "sync 3.6: what was refused comes later");
     assert!(matches!(laptop.put(&chat).await, Stored::Replaced | Stored::Merged), "sync 6.4");
+
     desk.list_chats().await;
     assert_eq!(desk.words(&chat), [CANARY, "in the clear"], "sync 6.6, E2EE");
     for (channel, id) in editable(&rows) {
@@ -100,6 +103,7 @@ async fn assert_no_plaintext(world: &World, device: &mut Device) {
         assert_eq!(answer.status, 200, "spec, Sync: {path}: {}", answer.text());
         assert!(!answer.text().contains(CANARY), "row 61: {path}: {}", answer.text());
     }
+
     let headers = [("accept", "application/json")];
     let export = device.call("GET", "/auth/account/export", &headers, &[]).await;
     assert_eq!(export.status, 200, "row 17: {}", export.text());

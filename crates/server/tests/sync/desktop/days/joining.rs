@@ -67,6 +67,7 @@ async fn a_device_without_the_key_cannot_join(database: TestDatabase) {
         let refusal = laptop.activate(&wrong, &session, &malformed).await;
         assert_eq!(refusal.status, 400, "e2ee 7: {malformed}");
     }
+
     let umk = desk.umk.clone().expect("a key");
     let foreign = "c2Vzc2lvbi1pZC1mb3ItdGVzdA==";
     let response = laptop.activate(&umk, foreign, &proof(&umk, foreign)).await;
@@ -78,6 +79,7 @@ async fn a_device_without_the_key_cannot_join(database: TestDatabase) {
     let session = laptop.register().await.session;
     let response = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
     assert!((200..300).contains(&response.status), "e2ee 6, activate: {}", response.text());
+
     desk.revoke(&laptop.id).await;
     let second_response = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
     assert!(
@@ -105,6 +107,7 @@ async fn a_device_approved_by_an_old_one_reads_everything(database: TestDatabase
     phone.register().await;
     let approved = laptop.approve(&phone.id, Signature::Second).await;
     assert!((200..300).contains(&approved.status), "e2ee 7, v2: {}", approved.text());
+
     phone.fetch_key().await;
     settle([&mut phone, &mut laptop, &mut desk]).await;
     agree(&phone, &desk, "after an approval by an approved device");
@@ -147,11 +150,13 @@ async fn a_revoked_device_is_notified_and_may_register_again(database: TestDatab
     assert_eq!(cycle.pulled, Pulled::Applied { pages: 1 }, "sync 2.5: devices bump the version");
     assert!(cycle.revoked, "e2ee 6: own device missing or revoked");
     assert_eq!(laptop.own_status().await, Some(REVOKED), "e2ee 9: 200 with status 2, not 404");
+
     let blob = laptop.get_json(&format!("/api/e2ee/devices/{}/wrapped-umk", laptop.id)).await;
     assert_eq!(blob.status, 404, "e2ee 6, wrapped-umk: only while active");
     let todo = laptop.create(Channel::Todos, "in the clear");
     assert_eq!(laptop.push().await, Pushed::Refused(403), "sync 5, Gate");
     assert!(laptop.onboarding, "sync 3.6: the words that the client looks for");
+
     desk.settle().await;
     assert_eq!(desk.get(Channel::Todos, &todo), None, "sync 5, Gate");
 
@@ -183,6 +188,7 @@ async fn an_invalid_approval_admits_no_device(database: TestDatabase) {
         assert!((400..500).contains(&answer.status), "e2ee 9, Approve: {}", answer.text());
     }
     assert_eq!(laptop.own_status().await, Some(PENDING), "e2ee 9, Approve");
+
     let status = laptop.get_json(&format!("/api/e2ee/devices/{}/wrapped-umk", laptop.id)).await;
     assert_eq!(status.status, 404, "e2ee 6, wrapped-umk: only while active");
     let fingerprints: Vec<_> = desk.devices().await;
@@ -202,12 +208,14 @@ async fn a_proof_key_may_be_set_late_and_only_once(database: TestDatabase) {
     let put = desk.put_proof_key().await;
     assert!((200..300).contains(&put.status), "e2ee 6, proof-key: {}", put.text());
     assert_eq!(desk.e2ee_status().await["hasRecoveryProofKey"], true, "e2ee 6.1");
+
     let repeated = desk.put_proof_key().await;
     assert!(
         (200..300).contains(&repeated.status),
         "e2ee 9: an identical value: {}",
         repeated.text()
     );
+
     desk.umk = Some(Umk::generate());
     let replaced = desk.put_proof_key().await;
     assert_eq!(replaced.refusal(), (409, "proof_key_conflict"), "e2ee 9, proof-key");

@@ -28,6 +28,7 @@ async fn two_devices_stay_in_sync_all_day(database: TestDatabase) {
     let others = one_of_each(&mut laptop, "the lap");
     let pushed = desk.cycle().await.pushed;
     assert_eq!(pushed, Pushed::Stored(0), "sync 3.3: nothing of a first push is a conflict");
+
     settle([&mut desk, &mut laptop]).await;
     agree(&desk, &laptop, "in the morning");
     for (channel, id) in rows.iter().chain(&others) {
@@ -46,6 +47,7 @@ async fn two_devices_stay_in_sync_all_day(database: TestDatabase) {
     for (channel, id) in editable(&rows) {
         assert_eq!(laptop.content(*channel, id), Some("said at the desk"), "sync 2.4: {channel:?}");
     }
+
     let priority = &laptop.store[todo].fields["priority"];
     assert_eq!(*priority, 17, "sync 4, enum numbers: unknown ones are given back");
     assert_eq!(laptop.content(Channel::Settings, SETTINGS), Some("C:\\Desk"), "sync 4, settings");
@@ -131,6 +133,7 @@ async fn idle_devices_receive_not_modified(database: TestDatabase) {
         Pulled::Applied { pages: 1 },
         "sync 2.5: another's write"
     );
+
     desk.settle().await;
     laptop.settle().await;
     for _ in 0..3 {
@@ -142,6 +145,7 @@ async fn idle_devices_receive_not_modified(database: TestDatabase) {
         }
     }
     assert!(laptop.get(Channel::Todos, &todo).is_some(), "sync 2.2");
+
     // A chat is not a row, but changes the account's data version (sync 6.7).
     let chat = laptop.start_chat("hello");
     laptop.put(&chat).await;
@@ -166,6 +170,7 @@ async fn a_push_that_is_repeated_after_a_lost_answer_is_harmless(database: TestD
         desk.delete(*channel, id);
     }
     assert_eq!(desk.push_as(Sending::ResponseLost).await, Pushed::Lost);
+
     laptop.settle().await;
     desk.cycle().await;
     settle([&mut desk, &mut laptop]).await;

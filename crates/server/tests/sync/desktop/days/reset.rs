@@ -41,6 +41,7 @@ async fn a_reset_reaches_the_other_device_and_both_start_over(database: TestData
     // They start over, first in plaintext and then encrypted.
     (desk.umk, desk.keys) = (None, crate::desktop::keys::DeviceKeys::generate());
     assert!(matches!(desk.push_all().await, Pushed::Stored(_)), "spec, reset: not encrypted");
+
     laptop.resync();
     settle([&mut laptop, &mut desk]).await;
     agree(&laptop, &desk, "after a reset");

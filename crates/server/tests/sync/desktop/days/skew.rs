@@ -57,6 +57,7 @@ async fn devices_with_clocks_a_day_apart_converge(database: TestDatabase) {
             "row 33: {channel:?} was not sent again"
         );
     }
+
     agree(&right, &fast, "row 33: the loser receives the winner");
     agree(&slow, &fast, "after an edit that came too early");
 }
