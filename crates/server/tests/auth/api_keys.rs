@@ -68,6 +68,7 @@ async fn a_script_calls_models_with_a_key(database: TestDatabase) {
         assert_eq!(response.status, 200);
         assert_eq!(content, "Demo answer to: good day");
     }
+
     let used = text(&listed.body["items"][0]["lastUsedAt"]);
     assert!(used.ends_with('Z'), "{used}");
     let hex_id = ada.user.as_deref().expect("an id").replace('-', "").to_uppercase();
@@ -95,6 +96,7 @@ async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
     assert_eq!(keys(&plain), ["apiKey", "createdAt", "id", "name", "scopes"]);
     let secret = text(&plain["apiKey"]);
     assert!(secret.len() == 47 && secret.starts_with("pia_"), "{secret}");
+
     let items = listed.body["items"].as_array().expect("a list");
     assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Nightly", "CI"]);
     assert_eq!(keys(&items[0]), ["createdAt", "id", "name", "scopes"]);
@@ -106,6 +108,7 @@ async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
     assert_eq!(items[1]["weeklyCredits"], 500);
     assert_eq!(items[1]["scopes"], json!(["ai"]));
     assert_eq!(bound["id"], items[1]["id"]);
+
     let exported = export.body["data"]["apiKeys"].as_array().expect("keys");
     assert_eq!(exported.len(), 2);
     assert!(!listed.text().contains(&secret) && !export.text().contains(&secret));
@@ -114,6 +117,7 @@ async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
         names_to(&app, "ada@example.org").await.iter().filter(|it| *it == "api-key-added").count(),
         2
     );
+
     let entries = "audit_entries WHERE action = 'ApiKey.Created' AND object LIKE 'api-key:%'";
     assert_eq!(app.count(entries).await, 2);
 }
@@ -360,6 +364,7 @@ async fn malformed_keys_are_rejected() {
         let client = Client { access: Some(token.clone()), ..app.anonymous() };
         assert_eq!(client.get(TEMPLATES).await.refusal(), (401, "unauthorized"), "{token}");
     }
+
     let basic = [("authorization", &*format!("Basic {valid_key}"))];
     let basic = app.anonymous().send("GET", TEMPLATES, &basic, b"").await;
     assert_eq!(basic.refusal(), (401, "unauthorized"));

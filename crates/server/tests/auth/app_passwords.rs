@@ -64,6 +64,7 @@ async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database
     assert_eq!(me.body["email"], "ada@example.org");
     assert_eq!(listed[0]["method"], "app_password");
     assert_eq!(signed_in.get("/auth/me").await.refusal(), (401, "unauthorized"));
+
     let own = sign_in(&desktop, "ada@example.org", PASSWORD).await;
     assert_eq!(own.refusal(), (401, "mfa_required"), "the password alone is not enough");
 }
@@ -86,9 +87,11 @@ async fn an_app_password_is_created_returned_once_and_listed(database: TestDatab
     assert!(password.len() == 33 && password.starts_with("pia-"), "{password}");
     assert_eq!(signed_in.status, 200);
     assert_eq!(as_bob.refusal(), (401, "invalid_credentials"));
+
     let items = before.body["items"].as_array().expect("a list");
     assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Desktop", "Other"]);
     assert_eq!(keys(&items[0]), ["createdAt", "id", "name"]);
+
     let used = &after.body["items"][0];
     assert_eq!(keys(used), ["createdAt", "id", "lastUsedAt", "name"]);
     assert!(!before.text().contains(&password) && !after.text().contains(&password));

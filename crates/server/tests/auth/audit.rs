@@ -134,6 +134,7 @@ async fn entries_of_deleted_accounts_are_anonymous(database: TestDatabase) {
     assert_eq!(entries[0].request.as_deref(), Some(&*deleted));
     assert_eq!(entries[0].actor, AuditSide::Nobody);
     assert_eq!(entries[0].subject, AuditSide::Nobody);
+
     let (his, hers): (Vec<_>, Vec<_>) = entries[1..].iter().partition(|it| match &it.actor {
         AuditSide::Known(it) => it.user == Some(user(&bob)),
         AuditSide::Nobody | AuditSide::Forgotten => false,

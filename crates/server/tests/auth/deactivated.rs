@@ -85,6 +85,7 @@ async fn a_sign_in_that_waits_for_its_second_factor_is_ended(database: TestDatab
         json!({ "code": totp.generate(at).to_string() })
     };
     assert_eq!(ada.post("/auth/mfa/totp/verify", &code(&clock)).await.status, 200);
+
     clock.advance(Duration::from_secs(30));
     let waiting = sign_in(&app.anonymous(), ADA, PASSWORD).await;
     assert_eq!(waiting.refusal(), (401, "mfa_required"));

@@ -56,6 +56,7 @@ async fn only_signing_in_works_before_the_declaration(database: TestDatabase) {
     assert_eq!(capabilities.status, 200);
     assert_eq!(declared.status, 200);
     assert_eq!(declared.body, json!({ "success": true }));
+
     // The same token was refused before.
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);
     let me = ada.get("/auth/me").await.body;

@@ -131,14 +131,17 @@ async fn the_client_signs_in_with_a_password_refreshes_and_signs_out(database: T
     assert_eq!(ada.get("/auth/me").await.body["requiresBusinessProfile"], true);
     let undeclared = ada.get("/api/e2ee/status").await;
     assert_eq!(undeclared.refusal(), (403, "business_profile_incomplete"));
+
     let profile = format!("{{\"companyName\":{},\"actingAsBusiness\":true}}", quoted(COMPANY));
     let declared = post(&ada, "/auth/business-profile", &[], &profile).await;
     assert_eq!(declared.status, 200, "{}", declared.text());
+
     // The token from before the declaration works.
     assert_eq!(ada.get("/api/e2ee/status").await.status, 200);
     let me = ada.get("/auth/me").await.body;
     assert_eq!(me["requiresBusinessProfile"], false);
     assert_eq!(me["companyName"], json!(COMPANY));
+
     let export = ada.get("/auth/account/export").await;
     assert_eq!(export.status, 200);
     assert!(export.bytes.starts_with(b"PK"));
@@ -147,6 +150,7 @@ async fn the_client_signs_in_with_a_password_refreshes_and_signs_out(database: T
         ada = start(&app, ada, &[]).await;
         assert_eq!(ada.get("/auth/me").await.status, 200);
     }
+
     let listed = sessions(&ada).await;
     assert_eq!(listed.len(), 1);
     assert_eq!(listed[0]["deviceId"], json!(DEVICE));
@@ -174,6 +178,7 @@ async fn the_client_signs_in_at_a_provider_refreshes_and_deletes_the_account(
         values[0].1.clone()
     };
     assert_eq!(parameter("state"), STATE);
+
     // The client ignores the code if one of these is present.
     assert!(parameters.iter().all(|(name, _)| !["error", "access_token"].contains(&name.as_str())));
     let body = format!(

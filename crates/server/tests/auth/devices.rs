@@ -69,6 +69,7 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
     let second = &at_first[0];
     let first = &at_first[1];
     assert_eq!([&first["current"], &second["current"]], [true, false]);
+
     let bare = [
         "address",
         "console",
@@ -85,6 +86,7 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
     assert_eq!(second["userAgent"], "anagent");
     assert_eq!(second["method"], "password");
     assert_eq!(second["lastSeenAt"], second["createdAt"]);
+
     let after = &later[0];
     let other_session = &later[1];
     assert_eq!([&after["current"], &other_session["current"]], [true, false]);

@@ -60,11 +60,13 @@ impl Ada {
         let client = app.sign_up(EMAIL).await;
         let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
         assert_eq!(setup.status, 200, "{}", setup.text());
+
         let totp = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
         let mut ada = Self { app, clock, client, totp, codes: Vec::new() };
         let verified =
             ada.client.post("/auth/mfa/totp/verify", &json!({ "code": ada.code() })).await;
         assert_eq!(verified.status, 200, "{}", verified.text());
+
         ada.codes = texts(&verified.body["recoveryCodes"]);
         ada.clock.advance(Duration::from_secs(30));
         ada
@@ -155,6 +157,7 @@ async fn an_authenticator_app_is_set_up_and_required_from_then_on(database: Test
     assert_eq!(replayed.refusal(), (401, "invalid_mfa_code"));
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
+
     let client = app.anonymous().with_tokens(&envelope.body);
     assert_eq!(client.get("/auth/me").await.body["email"], EMAIL);
     assert_eq!(refresh(&app.anonymous(), refresh_token(&client)).await.status, 200);
@@ -318,6 +321,7 @@ async fn a_clock_may_be_a_step_early_or_late() {
         let response = submit_code(&ada.app, &ada.challenge().await, &ada.code_in(seconds)).await;
         assert_eq!(response.status, status, "{seconds}");
     }
+
     let ada = Ada::on(TestDatabase::sqlite()).await;
     ada.clock.advance(Duration::from_secs(30));
     let late_response = submit_code(&ada.app, &ada.challenge().await, &ada.code_in(-30)).await;

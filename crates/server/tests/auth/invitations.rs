@@ -87,6 +87,7 @@ async fn invalid_invitations_are_refused_alike(database: TestDatabase) {
     let app = by_invitation(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let known = invite(&app, "").await;
     assert_eq!(register(&app, "ada@example.org", &known).await.status, 200);
+
     let ended = invite(&app, " --days 1").await;
     clock.advance(Duration::from_hours(25));
     let revoked = invite(&app, "").await;

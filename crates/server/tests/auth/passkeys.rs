@@ -112,6 +112,7 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     assert_eq!(public_key["user"]["name"], json!(EMAIL));
     assert_eq!(public_key["timeout"], 300_000);
     assert_eq!(public_key["attestation"], "none");
+
     let selection = &public_key["authenticatorSelection"];
     assert_eq!(selection["residentKey"], "required");
     assert_eq!(selection["requireResidentKey"], true);
@@ -280,6 +281,7 @@ async fn a_decreasing_counter_blocks_the_passkey_until_its_owner_unblocks_it(
     assert_eq!(statuses, [(41, 200), (39, 401), (42, 401), (43, 401)]);
     let passkey = list(&ada).await.remove(0);
     assert!(passkey["blockedAt"].is_string(), "{passkey}");
+
     let path = format!("/auth/webauthn/credentials/{}", passkey["id"].as_str().expect("an id"));
     let patch = async |body: Value| {
         ada.send(
@@ -291,11 +293,13 @@ async fn a_decreasing_counter_blocks_the_passkey_until_its_owner_unblocks_it(
         .await
     };
     assert_eq!(patch(json!({ "blocked": true })).await.refusal(), (400, "validation_failed"));
+
     let wrong = json!({ "blocked": false, "password": "a guess" });
     assert_eq!(patch(wrong).await.refusal(), (403, "invalid_proof"));
     let renamed = patch(json!({ "name": " Work " })).await.body;
     assert_eq!(renamed["name"], "Work");
     assert!(renamed["blockedAt"].is_string());
+
     let unblocked = patch(json!({ "blocked": false, "password": PASSWORD })).await.body;
     assert!(unblocked["blockedAt"].is_null() && unblocked["name"] == "Work", "{unblocked}");
     let options = sign_in_options(&app).await;

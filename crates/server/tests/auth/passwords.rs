@@ -90,6 +90,7 @@ async fn a_forgotten_password_is_reset_by_email(database: TestDatabase) {
         let response = refresh(&app.anonymous(), refresh_token(session)).await;
         assert_eq!(response.refusal(), (401, "invalid_refresh_token"));
     }
+
     let old = sign_in(&app.anonymous(), ADA, PASSWORD).await;
     assert_eq!(old.refusal(), (401, "invalid_credentials"));
     let new = sign_in(&app.anonymous(), ADA, NEW).await;
@@ -335,6 +336,7 @@ async fn an_unknown_address_takes_as_long_as_a_known_one() {
             json!({ "email": format!("{round}@known.example"), "password": PASSWORD });
         assert_eq!(app.anonymous().post("/auth/register", &credentials).await.status, 200);
     }
+
     let time = async |email: String| {
         let started = Instant::now();
         assert_eq!(forgot(&app, &email).await.status, 200);

@@ -37,6 +37,7 @@ async fn an_account_is_created_and_usable(database: TestDatabase) {
     assert_eq!(keys(&registered.body), ["message", "requiresEmailVerification", "success"]);
     assert_eq!(registered.body["success"], true);
     assert_eq!(registered.body["requiresEmailVerification"], false);
+
     let created = me.body["createdAt"].as_str().expect("a time");
     assert!(created.ends_with('Z'), "{created}");
     assert_eq!(
@@ -78,6 +79,7 @@ async fn characters_are_counted_as_clients_count_them(database: TestDatabase) {
     let long = ["password", "displayName", "companyName"].map(|it| (it, "too_long"));
     assert_eq!(field_errors(&refused), long);
     assert_eq!(field_errors(&weak), [("password", "too_short")]);
+
     let ada = app.anonymous().with_tokens(&envelope.body);
     for path in ["/auth/api-keys", "/auth/app-passwords"] {
         let body = |name: String| json!({ "name": name, "password": password });

@@ -31,6 +31,7 @@ async fn the_response_has_all_fields_that_clients_need(database: TestDatabase) {
     assert_eq!(keys(body), ["accessToken", "expiresIn", "refreshToken", "user"]);
     assert_eq!(body["expiresIn"], 900);
     assert_eq!(keys(&body["user"]), ["email", "id", "provider", "requiresBusinessProfile"]);
+
     let id = body["user"]["id"].as_str().expect("an id");
     let id_is_plain = uuid::Uuid::parse_str(id).is_ok_and(|it| it.hyphenated().to_string() == id);
     assert!(id_is_plain, "{id}");

@@ -94,6 +94,7 @@ async fn a_token_contains_the_standard_claims_only() {
     assert_eq!(claims["iss"], "pia-server");
     assert_eq!(claims["aud"], "pia-client");
     assert_eq!(claims["sub"].as_str(), ada.user.as_deref());
+
     let from = claims["iat"].as_i64();
     let to = claims["exp"].as_i64();
     assert_eq!(to.expect("an end") - from.expect("a beginning"), 900);
@@ -319,6 +320,7 @@ async fn a_second_credential_bypasses_no_rule() {
     let credentials = json!({ "email": email, "password": created.body["appPassword"] });
     let program = app.anonymous().post("/auth/login/local", &credentials).await;
     assert_eq!(program.status, 200, "{}", program.text());
+
     let program = app.anonymous().with_tokens(&program.body);
     let own_token = format!("Bearer {}", access(&program));
 
@@ -327,6 +329,7 @@ async fn a_second_credential_bypasses_no_rule() {
         let closed = app.anonymous().send("GET", "/auth/app-passwords", &both, b"").await;
         assert_eq!(closed.refusal(), (403, "app_password_refused"), "{name}");
     }
+
     let far = ("x-forwarded-for", "198.51.100.7");
     for (name, value) in
         credential_headers(METRICS).into_iter().filter(|(name, _)| *name != "authorization")
@@ -334,6 +337,7 @@ async fn a_second_credential_bypasses_no_rule() {
         let metrics = app.anonymous().send("GET", "/metrics", &[far, (name, &value)], b"").await;
         assert_eq!(metrics.refusal(), (401, "unauthorized"), "{name}");
     }
+
     // A client with ever new keys is counted as one.
     let mut counted = Vec::new();
     for n in 0..40 {

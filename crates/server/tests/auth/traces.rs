@@ -322,6 +322,7 @@ async fn register(program: &ServerProcess, name: &'static str) -> Person {
     });
     let registered = stranger.post("/auth/register", &registration).await;
     assert_eq!(registered.status, 200, "{}", registered.text());
+
     let canary = |field: &str| format!("{name}-{field}-canary");
     let agent = canary("agent");
     let id = canary("device");
@@ -402,6 +403,7 @@ async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
     }
     assert!(contains(&after, &user_forms(bob.id())), "his id is gone");
     assert_eq!(bob.client.get("/auth/me").await.status, 200);
+
     let log = program.log().into_bytes();
     for canary in hers.iter().chain(&his) {
         assert!(!contains(&log, &forms(canary)), "{} was logged", display(canary));

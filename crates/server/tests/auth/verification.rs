@@ -61,6 +61,7 @@ async fn an_unverified_account_frees_its_seat_after_a_week(database: TestDatabas
         .start()
         .await;
     assert_eq!(register(&app, ADA).await.status, 200);
+
     let full = register(&app, "bob@example.org").await;
     let in_eight_days = SystemClock.now() + Duration::from_hours(8 * 24);
 
@@ -94,6 +95,7 @@ async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase)
     assert_eq!(verified.status, 200);
     assert_eq!(verified.body, json!({ "success": true }));
     assert_eq!(second_response.refusal(), (400, "invalid_verification_token"));
+
     let me = app.anonymous().with_tokens(&envelope.body).get("/auth/me").await;
     assert_eq!(me.body["emailVerified"], true);
 }

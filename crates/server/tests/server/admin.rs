@@ -131,6 +131,7 @@ async fn invitations_are_made_listed_and_taken_back(database: TestDatabase) {
     assert!(link.starts_with("http://127.0.0.1:0/auth/register.html?invitation="), "{invited}");
     assert!(invited.contains("with role kb_manager"), "{invited}");
     assert!(listed.contains("for ada@example.org, role kb_manager, expires "), "{listed}");
+
     let token = link.split('=').next_back().unwrap_or_default();
     assert!(token.len() == 43 && !listed.contains(token), "{listed}");
     assert_eq!(revoked, format!("Invitation {id} revoked\n"));

@@ -27,12 +27,14 @@ async fn entries_are_searched_by_page(database: TestDatabase) {
     let path = format!("{AUDIT}?action=Group.Created&user={user}&limit=2");
     let first = console.get(&path).await;
     assert_eq!(first.status, 200, "{}", first.text());
+
     let cursor = first.body["nextCursor"].as_str().expect("a cursor");
     let last = console.get(&format!("{path}&cursor={cursor}")).await.body;
     let entries = first.body["items"].as_array().expect("items");
     assert_eq!(entries.len(), 2);
     assert_eq!(last["items"].as_array().map(Vec::len), Some(1));
     assert_eq!(last.get("nextCursor"), None);
+
     let entry = &entries[0];
     assert_eq!(entry["action"], "Group.Created");
     assert_eq!(entry["actor"]["userId"], json!(user));
@@ -116,10 +118,12 @@ async fn an_entry_shows_what_was_changed(database: TestDatabase) {
         entry.unwrap_or_else(|| panic!("no {action}"))["changes"].clone()
     };
     assert_eq!(changes("Group.Created"), json!({ "name": { "after": "Sales" } }));
+
     let quotas = json!({ "before": {}, "after": { "KnowledgeBases": 2 } });
     assert_eq!(changes("Group.SettingsChanged"), json!({ "quotas": quotas }));
     let created = changes("ClientPolicy.Created");
     assert_eq!(created["document"]["after"]["bytes"], long.len());
+
     let assigned = json!({ "clientPolicyId": { "after": policy } });
     assert_eq!(changes("Group.ClientPolicyUpdated"), assigned);
     let updated = json!({
@@ -127,9 +131,11 @@ async fn an_entry_shows_what_was_changed(database: TestDatabase) {
         "isActive": { "before": true, "after": false },
     });
     assert_eq!(changes("ManagedPersona.Updated"), updated);
+
     let groups = json!({ "groups": { "before": [], "after": [sales] } });
     assert_eq!(changes("ManagedPersona.GroupsUpdated"), groups);
     assert_eq!(changes("Plugin.Deleted")["name"], json!({ "before": "Files" }));
+
     let moved = json!({ "before": "00000000-0000-7000-8000-000000000001", "after": sales });
     assert_eq!(changes("Group.MemberAdded"), json!({ "groupId": moved }));
 }

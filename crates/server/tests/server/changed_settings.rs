@@ -45,12 +45,14 @@ async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestD
     assert_eq!(stored["value"], json!(changed));
     assert_eq!(stored["source"], "the console");
     assert!(stored["changedAt"].is_string() && stored["changedBy"].is_string(), "{stored}");
+
     let later = TestConfig::beside(&app).start().await;
     assert_ne!(later.anonymous().get("/openapi/v1.json").await.status, status);
 
     let reset = console.write("DELETE", OPEN_API, Value::Null).await;
     assert_eq!(reset.status, 200, "{}", reset.text());
     assert_eq!(published("app").await, status);
+
     until(async || (published("other").await == status).then_some(())).await;
     let settings = console.get(SETTINGS).await.body;
     let stored = find(&settings, "OpenApi:Enabled");
@@ -84,6 +86,7 @@ async fn a_secret_takes_effect_and_is_never_returned(database: TestDatabase) {
     assert_eq!(old_status, 200);
     assert_eq!(metrics(token).await, 401);
     assert_eq!(metrics(new_token).await, 200);
+
     let after = console.get(SETTINGS).await;
     for (list, source) in [(before, "the environment"), (after, "the console")] {
         let secret = find(&list.body, "Metrics:Token");

@@ -64,6 +64,7 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
     assert_eq!(stale.refusal(), (412, "precondition_failed"));
     assert_eq!(replaced.status, 200, "{}", replaced.text());
     assert_eq!(pull(&client, &known).await["clientPolicy"]["document"], "{}");
+
     let unassigned = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
     assert_eq!(unassigned.status, 200);
     assert_eq!(unassigned.body, json!({ "document": "{}" }));
@@ -79,6 +80,7 @@ async fn a_policy_is_read_listed_replaced_and_deleted(database: TestDatabase) {
     let stored = console.get(&path).await.body;
     assert_eq!(stored["name"], "Office");
     assert_eq!(stored["document"], json!(DOCUMENT));
+
     console.write("PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
     let listed = console.get(POLICIES).await.body;
     let updated_at = stored["updatedAt"].clone();
@@ -87,6 +89,7 @@ async fn a_policy_is_read_listed_replaced_and_deleted(database: TestDatabase) {
         json!([{ "id": id, "name": "Office", "documentBytes": DOCUMENT.len(),
             "updatedAt": updated_at, "groupCount": 1 }])
     );
+
     let groups = console.get(&format!("{path}/groups")).await.body;
     assert_eq!(groups.as_array().map(Vec::len), Some(1));
     assert!(groups[0]["name"].is_string());
@@ -94,6 +97,7 @@ async fn a_policy_is_read_listed_replaced_and_deleted(database: TestDatabase) {
     let in_use = console.write("DELETE", &path, Value::Null).await;
     assert_eq!(in_use.refusal(), (409, "client_policy_in_use"));
     assert_eq!(in_use.body["groups"], json!([groups[0]["name"]]));
+
     console.write("PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
     assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 200);
     for gone in [
@@ -122,18 +126,21 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
         assert_eq!(response.body["errors"][0]["field"], field);
     }
+
     let taken = console.write("POST", POLICIES, json!({ "name": "OFFICE" })).await;
     assert_eq!(taken.refusal(), (409, "name_taken"));
     for unknown in [json!(Uuid::now_v7()), json!("5"), json!("")] {
         let response = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": unknown })).await;
         assert_eq!(response.refusal(), (400, "client_policy_not_found"), "{unknown}");
     }
+
     let nowhere = format!("/api/admin/groups/{}/client-policy", Uuid::now_v7());
     let unknown = console.get(&nowhere).await;
     assert_eq!(unknown.refusal(), (404, "not_found"));
     assert_eq!(unknown.body["message"], "Nothing has this ID here. It may have been deleted.");
     let nowhere = console.write("PUT", &nowhere, json!({ "policyId": id })).await;
     assert_eq!(nowhere.refusal(), (404, "not_found"));
+
     let numbers = console.write("POST", POLICIES, json!({ "name": 5 })).await;
     assert_eq!(numbers.refusal(), (400, "validation_failed"));
 }
@@ -188,26 +195,32 @@ async fn versions_are_read_compared_and_restored(database: TestDatabase) {
     assert_eq!(listed[1]["number"], 1);
     assert!(listed[0]["writtenBy"].is_string() && listed[0]["writtenAt"].is_string());
     assert_eq!(listed[1]["documentBytes"], DOCUMENT.len());
+
     let first = console.get(&format!("{versions}/1")).await.body;
     assert_eq!(first["name"], "Office");
     assert_eq!(first["document"], json!(DOCUMENT));
+
     let compared = console.get(&format!("{versions}/1/comparison")).await.body;
     assert_eq!(compared["from"], first);
     assert_eq!(compared["to"]["name"], "Home");
+
     let differences = json!([
         { "section": "defaults", "setting": "autoUpdate", "after": true },
         { "section": "enforce", "setting": "theme", "before": "dark", "after": "light" },
     ]);
     assert_eq!(compared["settings"], differences);
+
     let unchanged = console.get(&format!("{versions}/1/comparison?with=1")).await.body;
     assert_eq!(unchanged["settings"], json!([]));
 
     let restore = format!("{versions}/1/restore");
     let tag = console.get(&path).await.header("etag").expect("a tag").to_owned();
     assert_eq!(console.write("POST", &restore, Value::Null).await.status, 200);
+
     let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", tag.as_str())];
     let stale = console.send("POST", &restore, &headers, &Value::Null).await;
     assert_eq!(stale.refusal(), (412, "precondition_failed"));
+
     let restored = console.get(&path).await.body;
     assert_eq!(restored["name"], first["name"]);
     assert_eq!(restored["document"], first["document"]);

@@ -143,6 +143,7 @@ async fn a_manager_of_an_organisation_reads_their_own_group_alone(database: Test
         assert_eq!(foreign.refusal(), (404, "not_found"), "{part}");
         assert_eq!(foreign.text(), unknown.text(), "{part}");
     }
+
     let renamed = eve.write("PUT", &format!("{GROUPS}/{sales}"), json!({ "name": "Mine" })).await;
     assert_eq!(renamed.refusal(), (403, "forbidden"));
     assert_eq!(eve.get(GROUPS).await.refusal(), (403, "forbidden"));
@@ -166,6 +167,7 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
         assert_eq!(response.body["errors"][0]["field"], field, "{}", response.text());
     }
+
     let response = console.write("POST", GROUPS, json!({ "name": "SALES" })).await;
     assert_eq!(response.refusal(), (409, "name_taken"));
     let default = format!("{GROUPS}/{DEFAULT_GROUP}");
@@ -217,6 +219,7 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
         let page = console.get(&format!("/api/admin/users?{query}")).await.body;
         assert_eq!(emails(&page).len(), expected, "{query}");
     }
+
     let refused = console.get("/api/admin/users?role=boss").await;
     assert_eq!(refused.refusal(), (400, "validation_failed"));
     let users = console.get("/api/admin/users?search=eve").await.body;
@@ -227,6 +230,7 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
     let moved = console.get(&format!("{GROUPS}/{sales}/members")).await.body;
     assert_eq!(emails(&moved), ["eve@example.org"]);
     assert_eq!(moved["items"][0]["groupId"], json!(sales));
+
     let unknown = console.get(&format!("{GROUPS}/{eve}/members")).await;
     assert_eq!(unknown.refusal(), (404, "not_found"));
     assert_eq!(console.get("/api/admin/users?limit=0").await.status, 400);
@@ -258,6 +262,7 @@ async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) 
     let groups = format!("/api/admin/managed-personas/{persona}/groups");
     let granted = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
     assert_eq!(granted.status, 200, "{}", granted.text());
+
     let moved = format!("/api/admin/users/{}/group", user["id"].as_str().expect("an id"));
     console.write("PUT", &moved, json!({ "groupId": sales })).await;
 
@@ -266,15 +271,18 @@ async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) 
     assert_eq!(effective["group"], json!({ "id": sales, "name": "Sales" }));
     assert_eq!(effective["clientPolicy"], console.get(&assigned).await.body);
     assert_eq!(effective["personas"], json!([{ "id": persona, "name": "Editor" }]));
+
     let pulled = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await.body;
     assert_eq!(pulled["clientPolicy"]["document"], effective["clientPolicy"]["document"]);
     let number = |of: &Value| of.as_array().expect("a list").len();
     assert_eq!(number(&effective["plugins"]), number(&pulled["plugins"]["upserted"]));
     assert_eq!(effective["plugins"][0]["source"], "builtIn");
+
     let models = json!({
         "modes": { "Research": "large" }, "personaTypes": {}, "allowed": ["large"]
     });
     assert_eq!(effective["models"], models);
+
     let limits = effective["limits"].as_array().expect("limits");
     for expected in [
         json!({ "name": "KnowledgeBases", "value": 2, "source": "group" }),
@@ -285,6 +293,7 @@ async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) 
     ] {
         assert!(limits.contains(&expected), "{expected} in {limits:?}");
     }
+
     let unknown = format!("/api/admin/users/{}/effective", Uuid::now_v7());
     assert_eq!(console.get(&unknown).await.refusal(), (404, "not_found"));
 }

@@ -68,9 +68,11 @@ async fn a_report_is_stored_with_every_key_and_triaged(database: TestDatabase) {
     let triaged = console.write("PATCH", &path, note).await;
     assert_eq!(triaged.body["status"], "triaged");
     assert_eq!(triaged.body["note"], "Asked.");
+
     let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", tag.as_str())];
     let stale = console.send("PATCH", &path, &headers, &json!({ "status": "closed" })).await;
     assert_eq!(stale.refusal(), (412, "precondition_failed"));
+
     let cleared = console.write("PATCH", &path, json!({ "note": "" })).await;
     assert_eq!(cleared.body["status"], "triaged");
     assert_eq!(cleared.body.get("note"), None);

@@ -173,12 +173,14 @@ async fn a_hanging_database_blocks_no_caller_and_service_resumes_after_it() {
     for answers in [&here, &there] {
         assert!(answers.iter().any(|(it, _)| it.status == 503), "no request was refused");
     }
+
     proxy.set(Traffic::Flows);
     let resumed = Instant::now();
     for app in [&one, &other] {
         until(async || all_succeed(app, &ada).await.then_some(())).await;
     }
     assert!(resumed.elapsed() < Duration::from_secs(5), "{:?}", resumed.elapsed());
+
     call.write("data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n")
         .await;
     call.write("data: [DONE]\n\n").await;

@@ -90,6 +90,7 @@ async fn without_a_licence_only_probes_and_set_up_are_open() {
     for path in ["/health", "/ready", "/metrics", "/admin/setup", "/admin/setup/style.css"] {
         assert_eq!(stranger.get(path).await.status, 200, "{path}");
     }
+
     let html = [("accept", "text/html")];
     let browser = stranger.send("GET", "/?lang=de", &html, b"").await;
     assert_eq!(browser.status, 302);
@@ -114,6 +115,7 @@ async fn the_setup_token_authorises_the_installation_of_a_licence() {
     assert_eq!(app.signed_in().await.get("/auth/me").await.status, 200);
     assert_eq!(mode(&file), 0o600);
     assert_eq!(std::fs::read_to_string(&file).expect("a file").trim(), text);
+
     let second_response = upload(&app, &token(&app), &text).await;
     assert_eq!(
         second_response.refusal(),
@@ -191,6 +193,7 @@ async fn each_error_of_a_licence_has_a_distinct_code() {
     }
     assert!(!app.dir.join("license.lic").exists());
     assert_eq!(upload(&app, &token(&app), &valid).await.status, 200);
+
     let second_response = upload(&app, "whatever", &valid).await;
     assert_eq!(second_response.refusal(), (409, "already_licensed"));
 }
@@ -255,6 +258,7 @@ async fn an_expired_licence_permits_sign_in_and_reading() {
         assert_eq!(next.get(path).await.status, 200, "{path}");
     }
     assert_eq!(app.anonymous().get("/ready").await.body["license"], "expired");
+
     let out = app.anonymous().post("/auth/logout", &json!({ "refreshToken": next.refresh })).await;
     assert_eq!(out.status, 200);
 }

@@ -101,6 +101,7 @@ async fn sessions_behind_one_address_are_limited_separately(database: TestDataba
         assert_eq!(second.status, 200);
         assert_rate_limited(&refresh(second.body["refreshToken"].as_str()).await, 30);
     }
+
     let body = json!({ "refreshToken": people.first().and_then(|it| it.refresh.clone()) });
     assert_rate_limited(&app.anonymous().post("/auth/logout", &body).await, 30);
 }

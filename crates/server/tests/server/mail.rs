@@ -77,6 +77,7 @@ async fn an_email_is_delivered_and_deleted(database: TestDatabase) {
     assert_eq!(mail.subject(), "Your password was changed");
     assert_eq!(mail.header("from"), Some("Our Pia <pia@pia.example>"));
     assert!(mail.html.contains("Your password was changed"), "{}", mail.html);
+
     let forgot = format!("{}/auth/forgot-password.html", app.config.latest().server.public_url);
     assert_eq!(mail.link(), forgot);
     wait_until_empty(&app).await;

@@ -114,6 +114,7 @@ async fn models_are_listed_without_secrets_and_tested(database: TestDatabase) {
         assert!(!text.contains("sk-the-upstreams-key") && !text.contains("127.0.0.1"), "{text}");
     }
     assert_eq!(response.body["outcome"], "answered");
+
     let text = response.body["text"].as_str().expect("a text");
     assert!(text.contains("Demo answer to"), "{text}");
     assert_eq!(demo.call_counts().calls, 1);

@@ -90,6 +90,7 @@ async fn metrics_count_requests_by_route_without_secrets() {
     ] {
         assert!(text.lines().any(|it| it == line), "{line} in {text}");
     }
+
     let kind = metrics.header("content-type").expect("a kind");
     assert!(kind.starts_with("application/openmetrics-text"), "{kind}");
     for private in [TOKEN, "secret-path", "ada@example.org"] {

@@ -112,6 +112,7 @@ async fn a_download_follows_ranges_and_versions(database: TestDatabase) {
         let content_range = partial.header("content-range").expect("a range");
         assert!(content_range.ends_with(&format!("/{}", PACKAGE.len())), "{content_range}");
     }
+
     let beyond = format!("bytes={}-", last + 1);
     assert_eq!(client.send("GET", &path, &[("range", &*beyond)], b"").await.status, 416);
     for range in ["bytes=0-0,5-6", "lines=1-2", "bytes=x"] {
@@ -119,10 +120,12 @@ async fn a_download_follows_ranges_and_versions(database: TestDatabase) {
         assert_eq!(full.status, 200);
         assert_eq!(full.bytes.len(), PACKAGE.len());
     }
+
     let other_tag = [("range", "bytes=0-0"), ("if-range", "\"other\"")];
     assert_eq!(client.send("GET", &path, &other_tag, b"").await.status, 200);
     let same_tag = [("range", "bytes=0-0"), ("if-range", tag.as_str())];
     assert_eq!(client.send("GET", &path, &same_tag, b"").await.status, 206);
+
     let cached = client.send("GET", &path, &[("if-none-match", tag.as_str())], b"").await;
     assert_eq!(cached.status, 304);
     assert_eq!(cached.bytes.len(), 0);
@@ -141,6 +144,7 @@ async fn only_packages_of_trusted_signers_are_stored(database: TestDatabase) {
         let response = upload(&console, &path, file).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
     }
+
     let other = upload(&console, &path, OTHER_PACKAGE).await;
     assert_eq!(other.refusal(), (400, "untrusted_signer"));
     assert_ne!(other.body["thumbprint"], certificate["thumbprint"]);
@@ -184,15 +188,18 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         let response = console.write("POST", PLUGINS, plugin).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{key}: {}", response.text());
     }
+
     let memory = format!("{PLUGINS}/{MEMORY}");
     let response = console.write("DELETE", &memory, Value::Null).await;
     assert_eq!(response.refusal(), (409, "builtin_plugin"));
+
     let id = created(&console).await;
     let path = format!("{PLUGINS}/{id}");
     let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", "\"1\"")];
     let plugin = json!({ "kind": "rest_api", "name": "Desk" });
     let stale = console.send("PUT", &path, &headers, &plugin).await;
     assert_eq!(stale.refusal(), (412, "precondition_failed"));
+
     let unknown = json!({ "groupIds": ["0199f0e0-0000-7000-8000-00000000dead"] });
     let unknown = console.write("PUT", &format!("{path}/groups"), unknown).await;
     assert_eq!(unknown.refusal(), (400, "validation_failed"));
@@ -212,6 +219,7 @@ async fn certificates_are_added_listed_and_removed(database: TestDatabase) {
     for wrong in [json!({}), json!({ "certificate": "x" }), json!({ "certificate": "" })] {
         assert_eq!(console.write("POST", CERTIFICATES, wrong).await.status, 400);
     }
+
     let path = format!("{CERTIFICATES}/{}", certificate["id"].as_str().expect("an id"));
     assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 200);
     assert_eq!(client.get(trusted).await.body, json!([]));

@@ -91,6 +91,7 @@ async fn development_requires_two_secrets_alone() {
     assert_eq!(envelope.status, 200);
     assert_eq!(me.status, 200);
     assert!(call.dir().join("pia.db").exists());
+
     program.logs("SVC-LIC-007").await;
     let log = program.log();
     for private in [JWT_KEY, MASTER_KEY, PASSWORD, "ada@example.org"] {
@@ -216,6 +217,7 @@ async fn confirmed_registrations_survive_a_crash() {
     assert_eq!(status.code(), None, "it was killed");
     let emails = registered_emails.into_inner().expect("no poisoning");
     assert!(emails.len() >= 24);
+
     let ready = second_server.anonymous().get("/ready").await;
     assert_eq!(ready.status, 200, "{}", ready.text());
     for email in emails {

@@ -38,6 +38,7 @@ async fn a_pod_is_provisioned_beside_a_running_server() {
     assert_eq!(created["resolvedMemberCount"], 0);
     assert!(created["operatorId"].is_string());
     assert!(warnings.contains("no chat can reach the pod"), "{warnings}");
+
     let id = created["connectorId"].as_str().expect("an id");
     let (issued, _) = provisioned(&first, &format!("issue-token --connector {id}"));
     assert_eq!(issued["connectorId"], created["connectorId"]);
@@ -48,6 +49,7 @@ async fn a_pod_is_provisioned_beside_a_running_server() {
     assert_eq!(alone["operatorId"], json!(null));
     assert_eq!(alone["grantedGroupIds"], json!([]));
     assert!(warnings.contains("the pod serves nothing"), "{warnings}");
+
     let unknown = "0199f0e0-0000-7000-8000-0000000000ff";
     for (line, code) in [
         ("create --name weather".to_owned(), "name_taken"),
@@ -79,12 +81,14 @@ async fn pods_are_administered_beside_a_running_server() {
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
     assert!(prints("list").starts_with("No connectors"));
+
     let (created, _) = provisioned(&first, "create --name Weather");
     let id = created["connectorId"].as_str().expect("an id");
     let listed = prints("list");
     assert!(listed.contains(&format!("Weather ({id}), 0 groups, token until")), "{listed}");
     assert!(prints(&format!("revoke {id}")).contains("revoked"));
     assert!(prints("list").contains("no valid token"));
+
     let unknown = "0199f0e0-0000-7000-8000-0000000000ff";
     for (line, code) in [
         (format!("revoke {unknown}"), "unknown_connector"),

@@ -42,9 +42,11 @@ async fn a_deleted_account_is_gone_at_once(database: TestDatabase) {
         assert_eq!(client.get("/auth/me").await.refusal(), (401, "unauthorized"));
         assert_eq!(refresh(&app.anonymous(), refresh_token(client)).await.status, 401);
     }
+
     let second_response = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
     assert_eq!(second_response.refusal(), (401, "invalid_credentials"));
     assert_eq!(bob.get("/auth/me").await.status, 200);
+
     // The address is free for a new account.
     let new = app.sign_up("ada@example.org").await;
     assert_ne!(new.user, ada.user);
@@ -79,12 +81,15 @@ async fn deletion_requires_a_live_session_of_the_owner(database: TestDatabase) {
     for client in [&app.anonymous(), &revoked, &forged] {
         assert_eq!(delete_account(client, PASSWORD).await.refusal(), (401, "unauthorized"));
     }
+
     execute(&app, "UPDATE accounts SET deactivated_at = created_at").await;
     clock.advance(Duration::from_secs(6));
     assert_eq!(delete_account(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
+
     execute(&app, "UPDATE accounts SET deactivated_at = NULL").await;
     clock.advance(Duration::from_mins(15));
     assert_eq!(delete_account(&ada, PASSWORD).await.refusal(), (401, "unauthorized"));
+
     let ada = another_session(&app.anonymous(), "ada@example.org").await;
     assert_eq!(delete_account(&ada, PASSWORD).await.status, 200);
     // An expired token reveals nothing.

@@ -73,21 +73,25 @@ async fn an_export_is_an_archive_of_all_stored_data(database: TestDatabase) {
     let name = "attachment; filename=\"pia-export.zip\"";
     assert_eq!(response.header("content-disposition"), Some(name));
     assert_eq!(response.header("content-encoding"), None);
+
     let mut archive = open_archive(&response);
     let account = file(&mut archive, "account.json");
     assert_eq!(account[0]["email"], "Ada@example.org");
     assert_eq!(account[0]["group"], "Default");
     assert_eq!(account[0]["role"], "user");
+
     let outcomes = file(&mut archive, "loginHistory.json");
     let outcomes: Vec<_> =
         outcomes.as_array().expect("rows").iter().map(|it| it["outcome"].clone()).collect();
     assert_eq!(outcomes, ["wrong_password", "signed_in"]);
     assert_eq!(file(&mut archive, "sessions.json")[0]["method"], "password");
     assert_eq!(file(&mut archive, "secondFactor.json")[0]["recoveryCodesLeft"], 0);
+
     let audit = file(&mut archive, "audit.json");
     assert_eq!(audit[0]["action"], "account.exported");
     assert_eq!(audit[0]["actor"]["id"], ada.user.as_deref().expect("an id"));
     assert_eq!(audit[0]["requestId"], response.header("x-request-id").expect("an id"));
+
     let manifest = file(&mut archive, "manifest.json");
     assert_eq!(manifest["accountId"], ada.user.as_deref().expect("an id"));
     let files = manifest["files"].as_array().expect("files");
@@ -111,10 +115,12 @@ async fn json_is_the_same_data_in_one_document(database: TestDatabase) {
     for (section, rows) in data.iter().filter(|(it, _)| *it != "audit") {
         assert_eq!(*rows, file(&mut archive, &format!("{section}.json")), "{section}");
     }
+
     // The second export contains the audit entry of the first.
     let audit = file(&mut archive, "audit.json");
     let before = audit.as_array().and_then(|it| it.get(1..));
     assert_eq!(before, data["audit"].as_array().map(Vec::as_slice));
+
     let manifest = file(&mut archive, "manifest.json");
     assert_eq!(document.body["manifest"]["leftOut"], manifest["leftOut"]);
 }
@@ -163,6 +169,7 @@ async fn an_export_requires_neither_licence_nor_declaration() {
     let registration =
         json!({ "email": "ada@example.org", "password": PASSWORD, "customerType": 2 });
     assert_eq!(app.anonymous().post("/auth/register", &registration).await.status, 200);
+
     let ada = another_session(&app.anonymous(), "ada@example.org").await;
     execute(&app, "UPDATE accounts SET customer_type = 0").await;
     clock.advance(ends + Duration::from_secs(1));

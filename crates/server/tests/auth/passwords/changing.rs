@@ -34,6 +34,7 @@ async fn a_change_ends_the_other_sessions_and_notifies_the_owner(database: TestD
     assert_eq!(response.body, nothing_else);
     assert_eq!(ada.get("/auth/me").await.status, 200, "the session goes on");
     assert_eq!(other_session.get("/auth/me").await.refusal(), (401, "unauthorized"));
+
     let response = refresh(&app.anonymous(), refresh_token(&other_session)).await;
     assert_eq!(response.refusal(), (401, "invalid_refresh_token"));
     let old = sign_in(&app.anonymous(), ADA, PASSWORD).await;
@@ -57,9 +58,11 @@ async fn a_change_reports_other_credentials_and_revokes_them_on_request(database
     let body = json!({ "currentPassword": NEW, "newPassword": PASSWORD, "revokeAppAccess": true });
     let revoked = ada.post(PATH, &body).await;
     assert_eq!(revoked.body, json!({ "success": true, "appPasswords": 0, "apiKeys": 0 }));
+
     let response = sign_in(&app.anonymous(), ADA, app_password).await;
     assert_eq!(response.refusal(), (401, "invalid_credentials"));
     assert_eq!(script.get("/api/ai/templates").await.status, 401);
+
     let emails = emails_to(&app, ADA).await;
     let keys: Vec<_> = emails
         .iter()

@@ -144,9 +144,11 @@ async fn a_modified_state_is_refused() {
     }
     assert_refused(&browser.get("/auth/callback").await);
     assert_refused(&browser.get("/auth/callback?code=a").await);
+
     let twice = callback_path(&[("state", &state), ("state", &state), ("code", "a")]);
     let as_json = Browser::without_pages(&app).get(&twice).await;
     assert_eq!(as_json.refusal(), (400, "validation_failed"));
+
     let page = location(&browser.get(&twice).await);
     assert_eq!(page.as_str(), "https://pia.example/auth/error?reason=validation_failed");
 

@@ -52,6 +52,7 @@ async fn a_browser_at_another_address_is_redirected_to_the_public_url() {
     );
     assert_eq!(redirect.header("set-cookie"), None);
     assert_eq!(parameter(&home, "state").as_deref(), Some(STATE));
+
     let envelope = redeem(&app.anonymous(), &redirect_code(&arrived), VERIFIER).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     // A proxy may hide the address that the browser requested.
@@ -257,6 +258,7 @@ async fn the_cookie_is_for_this_server_only_and_is_reused() {
     let value = cookie.strip_prefix("__Host-pia_sign_in=").expect("its name");
     assert_eq!(value.split_at(43).1, "; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure");
     assert_eq!(second.header("set-cookie"), Some(cookie));
+
     // Both sign-ins can be completed.
     for redirect in [&second, &first] {
         let callback = fake.admit(&location(redirect));
@@ -295,6 +297,7 @@ async fn an_unconfigured_provider_is_reported_to_the_client() {
     assert_eq!(page_url.path(), "/admin/users");
     assert_eq!(parameter(&page_url, "state").as_deref(), Some("s"));
     assert_eq!(parameter(&page_url, "error").as_deref(), Some("provider_not_configured"));
+
     let user_url = location(&user);
     assert_eq!(user_url.path(), "/auth/error");
     assert_eq!(parameter(&user_url, "reason").as_deref(), Some("provider_not_configured"));

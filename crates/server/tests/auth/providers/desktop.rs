@@ -80,10 +80,12 @@ async fn the_client_signs_in_refreshes_and_signs_out(database: TestDatabase) {
     assert_eq!(user["email"], "Ada@example.org");
     assert_eq!(user["provider"], "oidc");
     assert_eq!(user["displayName"], "Ada Lovelace");
+
     let ada = app.anonymous().with_tokens(&envelope.body);
     assert_eq!(ada.get("/auth/me").await.status, 200);
     let history = ada.get("/auth/login-history").await;
     assert_eq!(history.body["items"][0]["method"], "identity_provider");
+
     let next = refresh(&app.anonymous(), refresh_token(&ada)).await;
     assert_eq!(next.status, 200, "{}", next.text());
     let ada = ada.with_tokens(&next.body);

@@ -128,13 +128,16 @@ impl Fake {
         assert_eq!(value("client_id"), "pia");
         assert_eq!(value("redirect_uri"), CALLBACK);
         assert_eq!(value("code_challenge_method"), "S256");
+
         let scope = value("scope");
         let mut scopes: Vec<_> = scope.split(' ').collect();
         scopes.sort_unstable();
         assert_eq!(scopes, ["email", "openid", "profile"]);
+
         let state = value("state");
         let nonce = value("nonce");
         assert!(state.len() == 43 && nonce.len() == 43 && state != nonce);
+
         let mut script = self.script();
         let code = format!("{CODE}{}", script.admitted.len());
         script.admitted.push((nonce, value("code_challenge")));
@@ -237,9 +240,11 @@ impl Script {
                 .expect("a field")
         };
         assert_eq!(field("grant_type"), "authorization_code");
+
         let number = field("code").strip_prefix(CODE).and_then(|it| it.parse::<usize>().ok());
         let (nonce, challenge) = &self.admitted[number.expect("a code")];
         assert_eq!(field("redirect_uri"), CALLBACK);
+
         let hash = ring::digest::digest(&ring::digest::SHA256, field("code_verifier").as_bytes());
         assert_eq!(URL_SAFE_NO_PAD.encode(hash.as_ref()), *challenge);
         let secret: String = form_urlencoded::byte_serialize(CLIENT_SECRET.as_bytes()).collect();

@@ -80,6 +80,7 @@ async fn a_token_that_its_provider_did_not_sign_is_rejected() {
         let arrived = with(json!({}), header.clone(), None).await;
         assert_eq!(redirect_error(&arrived), "provider_error", "{header}");
     }
+
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     {
         // Signed by an unpublished key that claims the id of the published one.

@@ -58,6 +58,7 @@ async fn a_user_is_matched_created_updated_and_disabled(database: TestDatabase) 
         .await;
     assert_eq!(updated["emails"][0]["value"], "updatedEmail@example.com");
     assert_eq!(updated["name"]["familyName"], "updatedFamilyName");
+
     let renamed = json!([{ "op": "Replace", "path": "userName", "value": "5b50642d-79fc-4410-9e90-4c077cdd1a59@testuser.com" }]);
     let renamed = server.patch(&created.body, renamed).await;
     assert_eq!(renamed["userName"], "5b50642d-79fc-4410-9e90-4c077cdd1a59@testuser.com");
@@ -81,6 +82,7 @@ async fn a_group_is_matched_created_and_filled(database: TestDatabase) {
     let by_name = format!("{by_name}&excludedAttributes=members");
     let matched = server.send("GET", &by_name, Value::Null).await;
     assert_eq!(matched.body["totalResults"], json!(0));
+
     let group = json!({
         "schemas": [GROUP_SCHEMA, "http://schemas.microsoft.com/2006/11/ResourceManagement/ADSCIM/2.0/Group"],
         "externalId": "8aa1a0c0-c4c3-4bc0-b4a5-2ef676900159",

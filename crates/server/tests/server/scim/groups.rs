@@ -24,6 +24,7 @@ async fn a_member_is_in_the_group_with_their_next_request(database: TestDatabase
     let user = format!("{USERS}/{}", eve.user.as_deref().expect("an id"));
     let presented = server.send("GET", &user, Value::Null).await.body;
     assert_eq!(presented["groups"][0]["value"], group["id"]);
+
     let rename = patch(&json!([{ "op": "replace", "path": "displayName", "value": "Sellers" }]));
     let path = format!("{}?excludedAttributes=members", path_of(&group));
     let renamed = server.send("PATCH", &path, rename).await.body;
@@ -78,6 +79,7 @@ async fn bad_input_changes_nothing(database: TestDatabase) {
         let refusal = server.send(method, path, body.clone()).await;
         assert_eq!(refusal.status, 400, "{method} {body}: {}", refusal.text());
     }
+
     let listed = server.send("GET", GROUPS, Value::Null).await.body;
     assert_eq!(listed["totalResults"], json!(2));
     assert_eq!(server.send("GET", &path, Value::Null).await.body["members"], json!([]));

@@ -16,6 +16,7 @@ async fn a_user_is_imported_created_updated_and_deactivated(database: TestDataba
     assert_eq!(listed.status, 200);
     assert_eq!(listed.body["startIndex"], 1);
     assert_eq!(listed.body["Resources"][0]["userName"], "ada@example.org");
+
     let user = json!({
         "schemas": [USER_SCHEMA],
         "userName": "test.user@okta.local",
@@ -32,6 +33,7 @@ async fn a_user_is_imported_created_updated_and_deactivated(database: TestDataba
     assert_eq!(created.status, 201, "{}", created.text());
     assert_eq!(created.body["displayName"], "Test User");
     assert!(!created.text().contains("1mz050nq"));
+
     let second_response = server.send("POST", USERS, user.clone()).await;
     assert_eq!(second_response.refusal(), (409, "uniqueness"), "{}", second_response.text());
 
@@ -73,6 +75,7 @@ async fn a_group_is_pushed_with_its_members(database: TestDatabase) {
         "op": "replace", "value": { "id": created.body["id"], "displayName": "Test SCIMv2 renamed" },
     }]);
     assert_eq!(server.patch(&created.body, renamed).await["displayName"], "Test SCIMv2 renamed");
+
     let changed = server
         .patch(
             &created.body,

@@ -72,6 +72,7 @@ async fn invalid_tokens_are_not_created(database: TestDatabase) {
         assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
         assert_eq!(response.body["errors"][0]["field"], field);
     }
+
     for _ in 0..19 {
         server.console.write("POST", TOKENS, json!({ "name": "IdP" })).await;
     }
@@ -104,6 +105,7 @@ async fn the_server_describes_what_it_supports(database: TestDatabase) {
             assert_eq!(&response.body, it);
         }
     }
+
     let unknown = server.app.anonymous().get("/scim/v2/Schemas/urn:nothing").await;
     assert_eq!(unknown.refusal(), (404, "not_found"));
 }

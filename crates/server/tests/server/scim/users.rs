@@ -68,6 +68,7 @@ async fn a_write_may_name_the_version_that_it_expects(database: TestDatabase) {
         let refusal = server.send_with("PATCH", &path, &[("if-match", stale)], rename("Eve")).await;
         assert_eq!(refusal.status, 412, "{}", refusal.text());
     }
+
     let any = server.send_with("PATCH", &path, &[("if-match", "*")], rename("Eve")).await;
     assert_eq!(any.status, 200);
     assert_eq!(any.body["displayName"], "Eve");
@@ -130,6 +131,7 @@ async fn bad_input_is_refused_with_a_scim_error(database: TestDatabase) {
         let missing = server.send("GET", &path, Value::Null).await;
         assert_eq!(missing.refusal(), (404, "not_found"), "{path}");
     }
+
     let malformed = [("content-type", "application/scim+json")];
     let malformed = server.provider.send("POST", USERS, &malformed, b"{").await;
     assert_eq!(malformed.refusal(), (400, "invalidSyntax"));
@@ -164,6 +166,7 @@ async fn pages_cover_the_list_once(database: TestDatabase) {
         assert_eq!(refusal.status, code, "{query}: {}", refusal.text());
         assert_eq!(refusal.body["schemas"][0], "urn:ietf:params:scim:api:messages:2.0:Error");
     }
+
     let one =
         server.send("GET", &format!("{USERS}?attributes=userName&count=1"), Value::Null).await;
     let names: Vec<&String> =
