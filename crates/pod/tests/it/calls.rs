@@ -134,6 +134,7 @@ async fn calls_over_the_limit_wait_for_others() {
     gate.open();
     assert_eq!(hub.result().await, json!({ "content": "done" }));
     assert_eq!(gate.next().await, "started");
+
     gate.open();
     gate.open();
     assert_eq!(hub.result().await, json!({ "content": "done" }));

@@ -90,6 +90,7 @@ async fn the_program_ends_with_its_mcp_server() {
     for event in [Event::Drain, Event::Result(Ok(Some(result)))] {
         assert!(events.contains(&event), "{events:?}");
     }
+
     let output = output(child).await;
     assert_eq!(output.status.code(), Some(1));
     let written = String::from_utf8_lossy(&output.stderr);

@@ -36,6 +36,7 @@ async fn signed_in(db: &Database, user: UserId, token: u8) -> impl AsyncFn() -> 
     let epoch = epoch(db, user).await;
     let challenge = NewChallenge { hash, user, epoch, expires_at: START + HOUR };
     assert_eq!(challenges.open(challenge).await.unwrap(), SessionStartOutcome::Done);
+
     let accounts = SqlAccounts::new(db.clone());
     async move || {
         let caller = accounts.caller_state(user, id, START).await.unwrap();

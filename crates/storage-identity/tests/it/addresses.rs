@@ -112,6 +112,7 @@ async fn older_addresses_are_folded_once_by_concurrent_instances(db: Database) {
     let results: Vec<_> = outcomes.into_iter().map(Result::unwrap).collect();
     assert_eq!(results.iter().map(|it| it.folded).sum::<u64>(), 2);
     assert!(results.iter().all(|it| it.shared.is_empty()));
+
     let pair = |email: &str, folded: &str| (email.to_owned(), folded.to_owned());
     assert_eq!(load_address(&db, karl).await, pair("Karl@bücher.example", FOLDED));
     assert_eq!(
@@ -141,11 +142,13 @@ async fn colliding_accounts_keep_their_owners(db: Database) {
     }
     assert_eq!(found(&db, TYPED).await, [Some(typed); 3]);
     assert_eq!(found(&db, SENT).await, [Some(sent); 3]);
+
     // Nor is either found by the address that is stored for the other.
     for user in [typed, sent] {
         let (email, _) = load_address(&db, user).await;
         assert_eq!(found(&db, &email).await, [Some(user); 3]);
     }
+
     let again = SqlAccounts::new(db).register(newcomer(TYPED), None, SideEffects::default()).await;
     assert_eq!(again.unwrap(), AccountCreationOutcome::EmailTaken);
 }
@@ -191,6 +194,7 @@ async fn an_older_invitation_is_valid_for_its_address(db: Database) {
         expires_at: START + HOUR,
     };
     assert!(SqlInvitations::new(db.clone()).add(new, SideEffects::default()).await.unwrap());
+
     let update = diesel::update(invitations::table.find(DbUid(id.0)))
         .set(invitations::email_folded.eq(TYPED));
     let changed: Result<usize, DbError> =

@@ -374,6 +374,7 @@ async fn an_ended_session_changes_nothing(db: Database) {
     for change in refused.clone() {
         assert!(!factors.enable(change, b"sealed", Step(7), &codes).await.unwrap());
     }
+
     let on = change(user, begin_session(&db, user, 4).await);
     assert!(factors.enable(on, b"sealed", Step(10), &codes).await.unwrap());
     for change in refused {

@@ -279,6 +279,7 @@ async fn a_new_address_is_stored_as_verified_and_ends_other_links(db: Database) 
     assert!(accounts.by_email("ada@example.org").await.unwrap().is_none());
     assert_eq!(owner(&tokens, 2, RESET).await, None);
     assert_eq!(count_audited(&db, user, "changed").await, 1);
+
     let again = change(&db, user, 3, "ada@other.example", START).await;
     assert_eq!(again, AddressChangeOutcome::InvalidToken);
 }

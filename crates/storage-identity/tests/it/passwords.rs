@@ -202,6 +202,7 @@ async fn a_reset_revokes_possibly_compromised_access(db: Database) {
     let epoch = epoch(&db, user).await;
     let new = NewChallenge { hash: challenge, user, epoch, expires_at };
     assert_eq!(challenges.open(new).await.unwrap(), SessionStartOutcome::Done);
+
     put(&db, user, token(2, RESET)).await;
     add_app_password(&db, user).await;
     let of_a_script = api_keys::key(&db, user, 8).await;
@@ -221,6 +222,7 @@ async fn a_reset_keeps_the_factor_and_passkeys_of_a_verified_account(db: Databas
     put(&db, user, token(9, EmailTokenPurpose::Verification)).await;
     let tokens = SqlEmailTokens::new(db.clone());
     assert!(tokens.verify(user, TokenHash([9; 32]), START, SideEffects::default()).await.unwrap());
+
     passkeys::add_to(&db, user).await;
     let eve = person(&db, "eve@example.org").await;
     enable(&db, user).await;

@@ -64,6 +64,7 @@ async fn a_sign_in_continues_with_its_stored_state(db: Database) {
     assert_eq!(taken.destination, expected.destination);
     assert_eq!(taken.state, expected.state);
     assert!(taken.nonce.ct_eq("canary-nonce") && taken.verifier.ct_eq("canary-verifier"));
+
     for destination in [RedirectTarget::Browser, RedirectTarget::Page { path: "/admin".to_owned() }]
     {
         let flow = ProviderFlow { destination: destination.clone(), state: None, ..flow() };
@@ -124,6 +125,7 @@ async fn a_sign_in_is_stored_encrypted(db: Database) {
     let update = diesel::update(provider_flows::table).set(provider_flows::sealed.eq(stolen));
     let moved: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert_eq!(moved.unwrap(), 2);
+
     let flows = SqlProviderFlows::new(db);
     let opened = [
         flows.take(first, BROWSER, START).await.unwrap().is_some(),

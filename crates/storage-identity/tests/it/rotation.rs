@@ -213,11 +213,13 @@ async fn omitted_device_properties_stay_unchanged(db: Database) {
     assert_eq!(at_first.used_at, START);
     assert_eq!(at_first.method, "password");
     assert_eq!(at_first.signed_in_from.as_deref(), Some("2001:db8::1"));
+
     let moved = SignInDevice { address: moved.address, ..device() };
     assert_eq!(
         after_move,
         SessionEntry { used_at: START + minute, device: moved.clone(), ..at_first }
     );
+
     let updated = SignInDevice { app_version: updated.app_version, ..moved };
     assert_eq!(
         after_update,

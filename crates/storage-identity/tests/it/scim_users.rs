@@ -329,6 +329,7 @@ async fn conditions_select_users(db: Database) {
     ] {
         assert_eq!(names(&store, &conditions).await, expected, "{conditions:?}");
     }
+
     let second = ScimUserQuery { conditions: vec![], offset: 1, limit: 1 };
     let page = store.list(second).await.unwrap();
     assert_eq!(page.total, 2);

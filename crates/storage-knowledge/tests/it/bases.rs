@@ -44,6 +44,7 @@ async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
     assert_eq!(bases.rename(law, "travel", nothing()).await.unwrap(), BaseChangeOutcome::NameTaken);
     assert_eq!(bases.rename(law, "Rules", nothing()).await.unwrap(), BaseChangeOutcome::Done);
     assert!(bases.set_prompt(server(law), Some("Search.".to_owned()), nothing()).await.unwrap());
+
     let entry = bases.find(server(law)).await.unwrap().unwrap();
     assert_eq!(entry.base.name, "Rules");
     assert_eq!(entry.base.prompt.as_deref(), Some("Search."));
@@ -112,6 +113,7 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
         .filter(|it| *it == BaseChangeOutcome::Done)
         .count();
     assert_eq!(shared, 4);
+
     // What is shared already is not counted again.
     let mut repeated = 0;
     let mut refused = 0;
@@ -123,6 +125,7 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
     }
     assert_eq!(repeated, 4);
     assert_eq!(refused, 1);
+
     let unknown = bases.share(KnowledgeBaseId::generate(), &groups, QUOTAS, nothing());
     assert_eq!(unknown.await.unwrap(), BaseChangeOutcome::Unknown);
 }

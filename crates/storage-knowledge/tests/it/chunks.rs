@@ -74,6 +74,7 @@ async fn passages_have_their_neighbours(db: Database) {
     assert_eq!(passage.text, "two");
     assert_eq!(passage.before.as_deref(), Some("one"));
     assert_eq!(passage.after.as_deref(), Some("three"));
+
     let first = store.passages(&chunks[..1]).await.unwrap();
     assert_eq!(first[0].before, None);
     assert!((first[0].dense[0] - 1.0).abs() < f32::EPSILON);
@@ -144,11 +145,13 @@ async fn published_chunks_are_listed_by_id(db: Database) {
     document(&db, law, "four").await;
     let others = ingest(&db).await;
     assert_eq!(store.list_published(None, None, 2).await.unwrap(), chunks[..2]);
+
     let following = store.list_published(None, Some(chunks[1]), 9).await.unwrap();
     assert_eq!(following, [chunks[2], others[0]]);
     assert_eq!(store.list_published(Some(travel), None, 9).await.unwrap(), chunks);
     assert_eq!(store.list_published(Some(travel), Some(chunks[1]), 9).await.unwrap(), chunks[2..]);
     assert_eq!(store.list_published(Some(law), None, 9).await.unwrap(), others);
+
     let indexed = store.load_indexed(&[chunks[2], ChunkId::generate()]).await.unwrap();
     assert_eq!(indexed.len(), 1);
     assert_eq!(indexed[0].id, chunks[2]);

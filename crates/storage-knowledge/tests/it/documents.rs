@@ -180,6 +180,7 @@ async fn concurrent_documents_do_not_exceed_the_quotas_of_the_owner(db: Database
     let created =
         outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
     assert_eq!(created, 3);
+
     let exceeded = outcomes.into_iter().find_map(|it| match it {
         DocumentStoreOutcome::QuotaExceeded(quota) => Some(quota),
         _ => None,
@@ -214,6 +215,7 @@ async fn a_failed_document_is_queued_again(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     let id = document(&db, travel, "one").await;
     assert!(!documents.retry(of(travel, id), NOW, SideEffects::default()).await.unwrap());
+
     let job = claim(&db, NOW).await.unwrap();
     assert!(queue.fail(job.claim, "damaged", None).await.unwrap());
     let failed = documents.find(of(travel, id)).await.unwrap().unwrap();
@@ -225,9 +227,11 @@ async fn a_failed_document_is_queued_again(db: Database) {
     let again = claim(&db, NOW).await.unwrap();
     assert!(queue.put_chunks(again.claim, new_chunks(MODEL, vec![chunk(0, "one")])).await.unwrap());
     assert!(queue.fail(again.claim, "damaged", None).await.unwrap());
+
     // The same content is queued again if it failed.
     let outcome = documents.replace(of(travel, id), content(None, "one"), QUOTAS, change()).await;
     assert_eq!(outcome.unwrap(), DocumentStoreOutcome::Replaced(id));
+
     let job = claim(&db, NOW).await.unwrap();
     // It continues where it failed.
     assert_eq!(job.split_for.as_deref(), Some(MODEL));
@@ -249,9 +253,11 @@ async fn a_manager_of_another_group_finds_nothing(db: Database) {
     assert_eq!(documents.content(foreign).await.unwrap(), None);
     assert!(!documents.delete(foreign, SideEffects::default()).await.unwrap());
     assert!(!documents.retry(foreign, NOW, SideEffects::default()).await.unwrap());
+
     let new = || content(None, "two");
     let stored = documents.put(base, new(), QUOTAS, change()).await.unwrap();
     assert_eq!(stored, DocumentStoreOutcome::Unknown);
+
     let stored = documents.replace(foreign, new(), QUOTAS, change()).await.unwrap();
     assert_eq!(stored, DocumentStoreOutcome::Unknown);
     // Nor is a document found in another base.

@@ -164,6 +164,7 @@ pub(crate) async fn embed(db: &Database, model: &str) -> (IngestClaim, Vec<Chunk
     let chunks: Vec<_> = text.split(' ').zip(0..).map(|(word, at)| chunk(at, word)).collect();
     let ids: Vec<_> = chunks.iter().map(|it| it.id).collect();
     assert!(queue.put_chunks(job.claim, new_chunks(model, chunks)).await.unwrap());
+
     let pending = queue.pending(job.claim, 100).await.unwrap();
     let vectors = pending.iter().map(|it| vector_of(it.id, 2)).collect();
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());

@@ -81,6 +81,7 @@ async fn questions_are_listed_by_group_in_pages_and_deleted(db: Database) {
     let listed = [first.items, second.items].concat();
     assert_eq!(listed.iter().map(|it| &*it.text).collect::<Vec<_>>(), ["c", "b", "a"]);
     assert!(first.next.is_some() && second.next.is_none());
+
     let unknown = PageRequest { after: None, limit: 2 };
     assert_eq!(log.page(GroupId::generate(), unknown).await.unwrap(), None);
 

@@ -158,6 +158,7 @@ async fn a_claim_that_expired_is_lost(db: Database) {
     assert!(job.claim.fence > lost.fence);
     // The worker may have died of the document.
     assert_eq!(job.failures, 1);
+
     let vectors = vec![vector_of(new.id, 1)];
     assert!(!queue.extend(lost, NOW).await.unwrap());
     assert!(!queue.put_chunks(lost, new_chunks(MODEL, Vec::new())).await.unwrap());
@@ -301,9 +302,11 @@ async fn contexts_are_stored_and_charged(db: Database) {
     let pending = queue.pending(job.claim, LIMIT).await.unwrap();
     assert_eq!(pending[0].context.as_deref(), Some("About one."));
     assert_eq!(pending[1].context, None);
+
     let too_many = QUOTA - CHARGED + 1;
     let outcome = queue.reserve(job.claim, too_many, QUOTA, NOW).await.unwrap();
     assert_eq!(outcome, ReservationOutcome::QuotaExceeded);
+
     let vectors = pending.iter().map(|it| vector_of(it.id, 1)).collect();
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
     let embedded = queue.load_embedded(job.claim, 0, LIMIT).await.unwrap();

@@ -114,6 +114,7 @@ async fn all_documents_are_published_at_the_end(db: Database) {
         assert_eq!(document.status, DocumentStatus::Ready);
         assert_eq!(document.tokens, 2 * document.chunk_count);
     }
+
     let unknown = server(KnowledgeBaseId::generate());
     let documents = SqlDocuments::new(db);
     let unknown = documents.reindex(unknown, OTHER, NOW, SideEffects::default()).await;
@@ -156,13 +157,16 @@ async fn an_index_by_another_model_drops_documents_that_fail(db: Database) {
     assert_eq!(world.models().await, models(OTHER, None));
     assert_eq!(world.found(&world.chunks).await, 0);
     assert_eq!(world.found(&new).await, 1);
+
     let failed = world.document(id).await;
     assert_eq!(failed.status, DocumentStatus::Failed);
     assert_eq!(failed.chunk_count, 0);
     assert_eq!(failed.error.as_deref(), Some("damaged"));
+
     // It is published at once if it succeeds later.
     let documents = SqlDocuments::new(db.clone());
     assert!(documents.retry(of(world.base, id), NOW, SideEffects::default()).await.unwrap());
+
     let (again, chunks) = embed(&db, OTHER).await;
     assert!(world.queue().publish(again).await.unwrap());
     assert_eq!(world.found(&chunks).await, 1);

@@ -68,6 +68,7 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
     let replaced =
         policies.replace(b, update(other.clone(), later), noting("replace")).await.unwrap();
     assert_eq!(replaced, PolicyStoreOutcome::Done);
+
     let found = policies.find(b).await.unwrap().unwrap();
     assert_eq!(found, ClientPolicy { id: b, draft: other.clone(), updated_at: later });
     let nowhere = ClientPolicyId::generate();
@@ -99,6 +100,7 @@ async fn names_are_unique_among_live_policies(db: Database) {
         PolicyStoreOutcome::Done
     );
     assert!(policies.find(first).await.unwrap().is_none());
+
     let twice = policies.delete(first, NOW, noting("delete")).await.unwrap();
     assert_eq!(twice, PolicyDeletionOutcome::Unknown);
     assert_eq!(count_noted(&db, "delete").await, 1);
@@ -130,6 +132,7 @@ async fn an_assigned_policy_is_not_deleted(db: Database) {
     }
     let deleted = policies.delete(id, NOW, noting("delete")).await.unwrap();
     assert_eq!(deleted, PolicyDeletionOutcome::Done);
+
     let gone = policies.assign(sales, Some(id), noting("assign")).await.unwrap();
     assert_eq!(gone, PolicyAssignmentOutcome::UnknownPolicy);
     let nowhere = policies.assign(GroupId::generate(), None, noting("assign")).await.unwrap();
@@ -213,12 +216,14 @@ async fn each_write_leaves_a_version(db: Database) {
     let numbers: Vec<i32> = listed.iter().map(|it| it.number).collect();
     assert_eq!(numbers, (1..=17).rev().collect::<Vec<_>>());
     assert!(listed.windows(2).all(|it| it[0].written_at > it[1].written_at));
+
     let newest = &listed[0];
     let policy = policies.find(id).await.unwrap().unwrap();
     assert_eq!(newest.name, policy.draft.name);
     assert_eq!(newest.written_at, policy.updated_at);
     assert_eq!(newest.document_bytes, DOCUMENT.len());
     assert_eq!(newest.written_by, Some(ADMIN));
+
     let first = policies.version(id, 1).await.unwrap().unwrap();
     assert_eq!(first.draft, draft("One"));
     assert_eq!(first.written_at, NOW);

@@ -106,6 +106,7 @@ async fn a_triage_keeps_what_it_omits(db: Database) {
     let FeedbackChangeOutcome::Done(done) = done else { panic!("{done:?}") };
     assert_eq!(done.note.as_deref(), Some("Ask the vendor."));
     assert_eq!(done.status, FeedbackStatus::Triaged);
+
     let cleared =
         feedback.triage(entry.id, update(None, Some(String::new())), noting("triage")).await;
     let FeedbackChangeOutcome::Done(cleared) = cleared.unwrap() else { panic!("a report") };

@@ -183,9 +183,11 @@ async fn members_are_added_removed_and_replaced(db: Database) {
     );
     assert_eq!(change(&db, sales, &[Add(vec![ada])]).await, MembersChangeOutcome::Done(vec![]));
     assert_eq!(members(&db, sales).await, [ada, bob]);
+
     change(&db, sales, &[Remove(vec![ada, eve])]).await;
     assert_eq!(members(&db, sales).await, vec![bob]);
     assert_eq!(group_of(&db, ada).await, DEFAULT);
+
     change(&db, sales, &[Replace(vec![ada, eve])]).await;
     assert_eq!(members(&db, sales).await, vec![ada, eve]);
     assert_eq!(group_of(&db, bob).await, DEFAULT);

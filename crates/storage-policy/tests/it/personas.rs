@@ -114,9 +114,11 @@ async fn all_groups_are_replaced(db: Database) {
         let count = personas.all().await.unwrap()[0].group_count;
         assert_eq!(count, groups.len() as u64);
     }
+
     let nowhere = GroupId::generate();
     let refused = personas.assign(ada, &[sales, nowhere], quotas(50), noting("x")).await.unwrap();
     assert_eq!(refused, PersonaAssignmentOutcome::UnknownGroup(nowhere));
+
     let unknown =
         personas.assign(PersonaId::generate(), &[sales], quotas(50), noting("x")).await.unwrap();
     assert_eq!(unknown, PersonaAssignmentOutcome::Unknown);

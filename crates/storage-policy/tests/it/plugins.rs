@@ -100,6 +100,7 @@ async fn a_built_in_plugin_can_only_be_disabled(db: Database) {
     let off = plugins.replace(MEMORY, update("Memory"), START, noting("update")).await;
     assert_eq!(off.unwrap(), PluginChangeOutcome::Done);
     assert!(plugins.find(MEMORY).await.unwrap().is_some_and(|it| !it.is_active));
+
     let file = Bytes::from_static(b"MSCF");
     let refused = [
         plugins.delete(MEMORY, START, noting("refused")).await,
@@ -154,6 +155,7 @@ async fn a_package_of_a_trusted_signer_is_read_from_any_offset(db: Database) {
             .unwrap()
     };
     assert_eq!(store("first").await, PluginChangeOutcome::Untrusted);
+
     certificates.add(certificate(), noting("trust")).await.unwrap();
     assert_eq!(store("first").await, PluginChangeOutcome::Done);
 
@@ -169,6 +171,7 @@ async fn a_package_of_a_trusted_signer_is_read_from_any_offset(db: Database) {
     }
     assert_eq!(store("second").await, PluginChangeOutcome::Done);
     assert_eq!(plugins.package_bytes(plugin.id, "first", 0).await.unwrap(), None);
+
     let stored = plugins.find(plugin.id).await.unwrap().unwrap().package.unwrap();
     assert_eq!(stored.hash, "second");
     assert_eq!(stored.size, 600_000);

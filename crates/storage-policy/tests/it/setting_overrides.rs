@@ -62,9 +62,11 @@ async fn a_setting_is_stored_replaced_and_removed(db: Database) {
     assert_eq!(layer.settings[0].updated_by, by);
     assert_eq!(layer.settings[0].updated_at, START);
     assert!(store.set(changes(&[setting("A:One", "3")]), layer.version).await.unwrap());
+
     let layer = store.load().await.unwrap();
     assert_eq!(texts(&layer), ["A:One=3"]);
     assert_eq!(layer.settings[0].updated_by, None);
+
     let version = layer.version;
     assert!(!store.remove("A:One", version - 1, noting("remove")).await.unwrap());
     assert!(store.remove("A:One", version, noting("remove")).await.unwrap());

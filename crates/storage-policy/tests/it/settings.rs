@@ -51,6 +51,7 @@ async fn all_settings_are_read_back(db: Database) {
     let settings = groups.settings(DEFAULT).await.unwrap().unwrap();
     assert_eq!(changed, SettingsChangeOutcome::Done(settings.clone()));
     assert_eq!(Quota::ALL.map(|it| settings.quota(it)), [10, 11, 12, 13, 14, 15].map(Some));
+
     let credits = CreditLimits {
         hourly: 20,
         daily: 21,

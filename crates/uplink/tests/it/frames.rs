@@ -26,6 +26,7 @@ async fn misbehaved(misbehave: impl AsyncFnOnce(&mut RawPod)) -> Option<Value> {
     })
     .await;
     assert_eq!(reply, Err(ToolCallError::Lost));
+
     server.registry.until(|pods| pods.len() == 1).await;
     server.assert_echo("echo").await;
     closed

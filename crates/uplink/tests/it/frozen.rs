@@ -33,6 +33,7 @@ async fn a_frozen_pod_is_called_in_vain_and_disconnected() {
         };
         assert!(calls.iter().all(ended), "{calls:?}");
     }
+
     server.registry.until_within(GONE, Vec::is_empty).await;
     assert!(server.links.is_idle());
     drop((idle, full));

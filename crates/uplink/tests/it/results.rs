@@ -93,6 +93,7 @@ async fn a_result_of_another_shape_is_a_failure() {
         });
         assert_eq!(reply.await, Err(ToolCallError::Failed), "{members}");
     }
+
     let reply = answered(&server, &mut pod, async |pod, id| {
         pod.send(&completion(&id, &json!({ "content": { "a": [1] }, "more": 1 }))).await;
     });
@@ -118,6 +119,7 @@ async fn a_long_result_is_cut_and_a_longer_one_ends_the_connection() {
         closed = pod.closed().await;
     });
     assert_eq!(reply.await, Err(ToolCallError::Lost));
+
     let message: Value = closed.expect("a close message");
     assert!(message["error"].is_string() && message["allowReconnect"] != true, "{message}");
     assert_eq!(server.call("raw", "").await, Err(ToolCallError::NotGranted));

@@ -111,6 +111,7 @@ async fn ranks_by_dense_vectors_and_by_terms_are_fused(store: &dyn VectorStore) 
     let results = store.search(query(&[base], axis(0), &[(5, 1.0)])).await.unwrap();
     let ranked: Vec<_> = results.iter().map(|it| it.chunk).collect();
     assert_eq!(ranked, [worded.chunk, second.chunk, closest.chunk, neither.chunk]);
+
     let scores = [0.25 + 0.5, 2.0 / 3.0, 0.5, 0.2];
     assert!(results.iter().zip(scores).all(|(it, score)| (it.score - score).abs() < 1e-5));
 }
@@ -165,11 +166,13 @@ async fn a_point_that_is_stored_again_exists_once(store: &dyn VectorStore) {
     store.put(vec![stored_point.clone()]).await.unwrap();
     store.put(vec![stored_point.clone()]).await.unwrap();
     assert_eq!(search(store, query(&bases, axis(0), &[(1, 1.0)])).await, [stored_point.chunk]);
+
     stored_point.base = bases[1];
     stored_point.dense = axis(1);
     stored_point.terms = Vec::new();
     store.put(vec![stored_point.clone()]).await.unwrap();
     assert_eq!(search(store, query(&bases[..1], axis(0), &[(1, 1.0)])).await, []);
+
     let results = store.search(query(&bases, axis(1), &[(1, 1.0)])).await.unwrap();
     assert_eq!(results.len(), 1);
     assert_eq!(results[0].chunk, stored_point.chunk);

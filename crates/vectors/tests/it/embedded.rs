@@ -42,10 +42,12 @@ async fn a_store_is_opened_again_with_its_points() {
     drop(store);
     let store = EmbeddedVectors::open(&folder).unwrap();
     assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored_points[..4]));
+
     // Changes take effect after those of before.
     store.delete(&[stored_points[0].chunk]).await.unwrap();
     store.put(stored_points[4..].to_vec()).await.unwrap();
     assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored_points[1..]));
+
     let results = search(&store, query(&[base], axis(4), &[(7, 1.0)])).await;
     assert_eq!(results.len(), 4);
     assert_eq!(results[0], stored_points[4].chunk);
@@ -65,9 +67,11 @@ async fn a_store_that_ended_abruptly_has_what_was_stored() {
     copy(folder.path(), crashed.path());
     let store = EmbeddedVectors::open(crashed.path()).unwrap();
     assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored_points[1..]));
+
     let results = search(&store, query(&[base], axis(5), &[(7, 1.0)])).await;
     assert_eq!(results.len(), 5);
     assert_eq!(results[0], stored_points[5].chunk);
+
     store.put(stored_points[..1].to_vec()).await.unwrap();
     assert_eq!(store.list(None, 10).await.unwrap(), chunks(&stored_points));
 }
@@ -89,9 +93,11 @@ async fn a_store_goes_on_after_a_change_that_failed() {
     let mut expected = left[1..].to_vec();
     expected.append(&mut new);
     assert_eq!(store.list(None, 2_000).await.unwrap(), chunks(&expected));
+
     drop(store);
     let store = EmbeddedVectors::open(folder.path()).unwrap();
     assert_eq!(store.list(None, 2_000).await.unwrap(), chunks(&expected));
+
     let mut all = query(&[base], axis(0), &[(7, 1.0)]);
     all.limit = 2_000;
     assert_eq!(search(&store, all).await.len(), expected.len());
@@ -107,11 +113,13 @@ async fn concurrent_changes_that_were_confirmed_are_on_the_disk() {
     let good: Vec<_> = stored_points.chunks(2).map(<[_]>::to_vec).collect();
     let first = join_all(good[..20].iter().map(|it| store.put(it.clone()))).await;
     assert!(first.iter().all(Result::is_ok));
+
     // All changes that wait for a flush together with one that fails may fail too.
     let bad = (0..4).map(|_| vec![point(base, vec![1.0], &[])]);
     let changes = good[20..].iter().cloned().chain(bad);
     let second = join_all(changes.map(|it| store.put(it))).await;
     assert!(second[20..].iter().all(Result::is_err));
+
     copy(folder.path(), crashed.path());
     let confirmed: Vec<_> = first
         .iter()

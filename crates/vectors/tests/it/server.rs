@@ -54,6 +54,7 @@ async fn a_creation_that_was_interrupted_is_completed() {
     let store = server.connect().await;
     store.put(points(KnowledgeBaseId::generate(), 1)).await.unwrap();
     assert_eq!(server.catalogue(|it| (it.aliases.len(), it.indexed)), (1, 1));
+
     drop(server.connect().await);
     assert_eq!(server.catalogue(|it| it.indexed), 1, "an index is not created again");
 }

@@ -58,6 +58,7 @@ fn search(request: QueryPoints) -> VectorQuery {
         return VectorQuery { bases, dense: Vec::new(), terms, limit };
     }
     assert_eq!(dense.using.as_deref(), Some("dense"));
+
     if terms == PrefetchQuery::default() {
         return VectorQuery { bases, dense: wire::dense(dense.query), terms: Vec::new(), limit };
     }
@@ -66,6 +67,7 @@ fn search(request: QueryPoints) -> VectorQuery {
     assert_eq!(dense.filter, terms.filter);
     assert_eq!(dense.limit, terms.limit);
     assert!(dense.limit > request.limit);
+
     let dense = wire::dense(dense.query);
     let terms = wire::query_terms(terms.query);
     VectorQuery { bases, dense, terms, limit }

@@ -74,6 +74,7 @@ pub(super) fn bases(filter: &Filter) -> Vec<KnowledgeBaseId> {
         panic!("a field: {condition:?}")
     };
     assert_eq!(field.key, "base");
+
     match field.r#match.as_ref().unwrap().match_value.as_ref().unwrap() {
         MatchValue::Keywords(any) => {
             any.strings.iter().map(|it| KnowledgeBaseId(it.parse().unwrap())).collect()
