@@ -82,14 +82,14 @@ async fn a_factor_is_reset_once_with_its_codes_and_sessions(db: Database) {
 
 async fn a_missing_account_or_factor_changes_nothing(db: Database) {
     let roles = SqlRoles::new(db.clone());
-    let missing = UserId::generate();
+    let missing_user = UserId::generate();
     let ada = person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     factors.begin(ada, b"sealed", START).await.unwrap();
     let is_signed_in = signed_in(&db, ada, 1).await;
 
     let effects = || SideEffects::about(START, ada, "changed");
-    let ended = roles.end_sessions(missing, effects()).await.unwrap();
+    let ended = roles.end_sessions(missing_user, effects()).await.unwrap();
     let reset = roles.reset_factor(ada, effects()).await.unwrap();
 
     assert!(!ended);
@@ -103,8 +103,9 @@ async fn a_missing_account_or_factor_changes_nothing(db: Database) {
 async fn admin(db: &Database, email: &str) -> UserId {
     let user = person(db, email).await;
     let roles = SqlRoles::new(db.clone());
-    let granted = roles.set_role(user, Role::Admin, None, SideEffects::default()).await.unwrap();
-    assert_eq!(granted, RoleChangeOutcome::Done);
+    let grant_outcome =
+        roles.set_role(user, Role::Admin, None, SideEffects::default()).await.unwrap();
+    assert_eq!(grant_outcome, RoleChangeOutcome::Done);
     user
 }
 

@@ -75,13 +75,14 @@ async fn a_declaration_is_stored_with_its_effects(db: Database) {
 
 async fn a_declaration_of_a_missing_account_is_reported_without_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let missing = UserId::generate();
+    let missing_user = UserId::generate();
 
-    let effects = SideEffects::audit(START, missing, "declared");
-    let declared = accounts.declare(missing, CustomerType::Business, "", effects).await.unwrap();
+    let effects = SideEffects::audit(START, missing_user, "declared");
+    let declared =
+        accounts.declare(missing_user, CustomerType::Business, "", effects).await.unwrap();
 
     assert!(!declared);
-    assert_eq!(count_audited(&db, missing, "declared").await, 0);
+    assert_eq!(count_audited(&db, missing_user, "declared").await, 0);
 }
 
 /// Starts a session of the user that lasts an hour.

@@ -83,10 +83,11 @@ async fn one_of_concurrent_registrations_in_both_forms_is_stored(db: Database) {
         .map(|it| accounts.register(newcomer(it), None, SideEffects::default()));
     let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
-    let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
-    let taken = outcomes.iter().filter(|it| **it == AccountCreationOutcome::EmailTaken).count();
-    assert_eq!(stored, 1);
-    assert_eq!(taken, 31);
+    let stored_count = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
+    let taken_count =
+        outcomes.iter().filter(|it| **it == AccountCreationOutcome::EmailTaken).count();
+    assert_eq!(stored_count, 1);
+    assert_eq!(taken_count, 31);
 }
 
 async fn an_address_stored_by_an_earlier_version_is_taken(db: Database) {
@@ -155,12 +156,12 @@ async fn colliding_accounts_keep_their_owners(db: Database) {
 
 /// Simulates rows of an older version that runs beside this one.
 async fn colliding_accounts_are_distinguished_by_their_stored_addresses(db: Database) {
-    let sent = person(&db, &readable_email(SENT)).await;
+    let sent_user = person(&db, &readable_email(SENT)).await;
     let typed = older(&db, TYPED).await;
 
     SqlAddresses::new(db.clone()).fold().await.unwrap();
 
-    for (user, email) in [(typed, TYPED), (sent, SENT)] {
+    for (user, email) in [(typed, TYPED), (sent_user, SENT)] {
         assert_eq!(load_address(&db, user).await.0, email);
         assert_eq!(found(&db, email).await, [Some(user); 3]);
     }

@@ -122,9 +122,9 @@ async fn concurrent_keys_respect_the_limit(db: Database) {
         (0..16).map(|number| add(&db, new_in(session, ada, number), VerifiedProof::Password));
     let outcomes = join_all(calls).await;
 
-    let stored = outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
+    let stored_count = outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
     let listed = SqlApiKeys::new(db.clone()).list(ada).await.unwrap().len();
-    assert_eq!(stored, 3);
+    assert_eq!(stored_count, 3);
     assert_eq!(listed, 3);
     assert_eq!(outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
     assert_eq!(count_audited(&db, ada, "added").await, 3);
@@ -211,9 +211,9 @@ async fn the_use_of_a_key_is_recorded_at_intervals(db: Database) {
     }
 
     assert_eq!(used_at, [100, 100, 160, 160].map(|it| Some(at(it))));
-    let listed = keys.list(ada).await.unwrap();
-    assert_eq!(listed[1].id, other.key);
-    assert_eq!(listed[1].used_at, None);
+    let listed_keys = keys.list(ada).await.unwrap();
+    assert_eq!(listed_keys[1].id, other.key);
+    assert_eq!(listed_keys[1].used_at, None);
 }
 
 async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
@@ -243,8 +243,8 @@ async fn one_of_concurrent_deletions_is_audited(db: Database) {
 
     let outcomes = join_all((0..8).map(|_| keys.remove(removal(key_ref), removal_effects))).await;
 
-    let done = outcomes.into_iter().filter(|it| *it.as_ref().unwrap()).count();
-    assert_eq!(done, 1);
+    let done_count = outcomes.into_iter().filter(|it| *it.as_ref().unwrap()).count();
+    assert_eq!(done_count, 1);
     assert_eq!(count_audited(&db, ada, "removed").await, 1);
 }
 

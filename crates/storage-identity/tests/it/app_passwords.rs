@@ -114,8 +114,8 @@ async fn concurrent_app_passwords_respect_the_limit(db: Database) {
     )
     .await;
 
-    let stored = outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
-    assert_eq!(stored, 3);
+    let stored_count = outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
+    assert_eq!(stored_count, 3);
     assert_eq!(names(&db, ada).await.len(), 3);
     assert_eq!(outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
     assert_eq!(count_audited(&db, ada, "added").await, 3);
@@ -224,10 +224,10 @@ async fn a_deleted_or_deactivated_account_gets_no_app_password(db: Database) {
 
     let deactivated = add(&db, first, VerifiedProof::Password).await;
     let missing = new_in(SessionId::generate(), UserId::generate(), 2);
-    let gone = add(&db, missing, VerifiedProof::Password).await;
+    let missing_outcome = add(&db, missing, VerifiedProof::Password).await;
 
     assert_eq!(deactivated, CredentialStoreOutcome::Gone);
-    assert_eq!(gone, CredentialStoreOutcome::Gone);
+    assert_eq!(missing_outcome, CredentialStoreOutcome::Gone);
 }
 
 async fn app_passwords_are_deleted_with_their_account(db: Database) {
@@ -259,7 +259,7 @@ async fn a_proof_is_stored_with_the_session_of_its_owner(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let bob = person(&db, "bob@example.org").await;
     let session = begin(&db, ada, 3, None).await;
-    let other = begin(&db, ada, 4, None).await;
+    let other_session = begin(&db, ada, 4, None).await;
     let starts = SqlSessionStarts::new(db.clone());
     let at = START + Duration::from_mins(30);
 
@@ -267,7 +267,8 @@ async fn a_proof_is_stored_with_the_session_of_its_owner(db: Database) {
     let unproved = starts.proved_at(SessionRef { user: ada, session }).await.unwrap();
     starts.prove(SessionRef { user: ada, session }, at).await.unwrap();
     let proved = starts.proved_at(SessionRef { user: ada, session }).await.unwrap();
-    let neighbour = starts.proved_at(SessionRef { user: ada, session: other }).await.unwrap();
+    let neighbour =
+        starts.proved_at(SessionRef { user: ada, session: other_session }).await.unwrap();
 
     assert_eq!(unproved, Some(START + Duration::from_secs(3)));
     assert_eq!(proved, Some(at));
@@ -278,8 +279,9 @@ async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let bob = person(&db, "bob@example.org").await;
     let bobs_session = begin(&db, bob, 1, None).await;
-    let expired = begin(&db, ada, 2, None).await;
-    let late = NewAppPassword { at: START + Duration::from_hours(2), ..new_in(expired, ada, 2) };
+    let expired_session = begin(&db, ada, 2, None).await;
+    let late =
+        NewAppPassword { at: START + Duration::from_hours(2), ..new_in(expired_session, ada, 2) };
 
     let unknown = new_in(SessionId::generate(), ada, 1);
     for new_password in [unknown, new_in(bobs_session, ada, 1), late] {

@@ -39,11 +39,11 @@ async fn an_empty_bucket_reports_when_it_refills(db: Database) {
     }
 
     let wait = Duration::from_secs(6);
-    let refused = attempts.attempt("ip:1", TEN_A_MINUTE, START).await.unwrap();
-    let later = attempts.attempt("ip:1", TEN_A_MINUTE, START + wait).await.unwrap();
+    let refused_outcome = attempts.attempt("ip:1", TEN_A_MINUTE, START).await.unwrap();
+    let later_outcome = attempts.attempt("ip:1", TEN_A_MINUTE, START + wait).await.unwrap();
 
-    assert_eq!(refused, RateLimitOutcome::Wait(wait));
-    assert_eq!(later, RateLimitOutcome::Allowed);
+    assert_eq!(refused_outcome, RateLimitOutcome::Wait(wait));
+    assert_eq!(later_outcome, RateLimitOutcome::Allowed);
 }
 
 async fn a_returned_attempt_can_be_made_again(db: Database) {
@@ -77,18 +77,18 @@ async fn only_full_buckets_are_swept(db: Database) {
 
     let swept = attempts.sweep(later).await.unwrap();
 
-    let refused = attempts.attempt("empty", TEN_A_MINUTE, later).await.unwrap();
+    let refused_outcome = attempts.attempt("empty", TEN_A_MINUTE, later).await.unwrap();
     assert_eq!(swept, 1);
-    assert_eq!(refused, RateLimitOutcome::Wait(Duration::from_secs(6)));
+    assert_eq!(refused_outcome, RateLimitOutcome::Wait(Duration::from_secs(6)));
 }
 
 async fn extreme_times_and_quotas_do_not_overflow(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
     let endless = RateQuota { burst: 0, window: Duration::MAX };
 
-    let first = attempts.attempt("ip:1", endless, START).await.unwrap();
-    let second = attempts.attempt("ip:1", endless, START).await.unwrap();
+    let first_outcome = attempts.attempt("ip:1", endless, START).await.unwrap();
+    let second_outcome = attempts.attempt("ip:1", endless, START).await.unwrap();
 
-    assert_eq!(first, RateLimitOutcome::Allowed);
-    assert!(matches!(second, RateLimitOutcome::Wait(_)), "{second:?}");
+    assert_eq!(first_outcome, RateLimitOutcome::Allowed);
+    assert!(matches!(second_outcome, RateLimitOutcome::Wait(_)), "{second_outcome:?}");
 }

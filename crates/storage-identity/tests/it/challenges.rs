@@ -137,14 +137,14 @@ async fn one_recovery_code_redeems_one_of_concurrent_challenges(db: Database) {
 async fn a_stale_proof_leaves_the_challenge_open(db: Database) {
     let (user, challenges) = open_challenge(&db).await;
 
-    let used = redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(10))).await;
+    let used_outcome = redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(10))).await;
     let unknown_code = VerifiedProof::RecoveryCode(RecoveryHash([99; 32]));
-    let unknown = redeem(&challenges, user, TOKEN, unknown_code).await;
-    let good = redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(11))).await;
+    let unknown_outcome = redeem(&challenges, user, TOKEN, unknown_code).await;
+    let valid_outcome = redeem(&challenges, user, TOKEN, VerifiedProof::Code(Step(11))).await;
 
-    assert_eq!(used, RedemptionOutcome::Stale);
-    assert_eq!(unknown, RedemptionOutcome::Stale);
-    assert_eq!(good, RedemptionOutcome::Done);
+    assert_eq!(used_outcome, RedemptionOutcome::Stale);
+    assert_eq!(unknown_outcome, RedemptionOutcome::Stale);
+    assert_eq!(valid_outcome, RedemptionOutcome::Done);
     assert_eq!(count_audited(&db, user, "redeemed").await, 1);
 }
 
@@ -157,11 +157,11 @@ async fn a_challenge_is_redeemed_by_its_own_user_in_time(db: Database) {
     let late_redemption =
         Redemption { hash: TOKEN, user, verified, at, effects: redemption_effects };
 
-    let foreign = redeem(&challenges, eve, TOKEN, verified).await;
-    let late = challenges.redeem(late_redemption).await.unwrap();
+    let foreign_outcome = redeem(&challenges, eve, TOKEN, verified).await;
+    let late_outcome = challenges.redeem(late_redemption).await.unwrap();
 
-    assert_eq!(foreign, RedemptionOutcome::Gone);
-    assert_eq!(late, RedemptionOutcome::Gone);
+    assert_eq!(foreign_outcome, RedemptionOutcome::Gone);
+    assert_eq!(late_outcome, RedemptionOutcome::Gone);
     assert_eq!(redeem(&challenges, user, TOKEN, verified).await, RedemptionOutcome::Done);
 }
 

@@ -191,8 +191,8 @@ async fn a_recovery_code_is_accepted_once_of_concurrent_uses(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
-    let other = person(&db, "eve@example.org").await;
-    enable(&db, other).await;
+    let other_user = person(&db, "eve@example.org").await;
+    enable(&db, other_user).await;
     let code = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
     let new = codes(100..110);
 
@@ -201,7 +201,7 @@ async fn a_recovery_code_is_accepted_once_of_concurrent_uses(db: Database) {
     let outcomes = join_all(calls).await;
 
     assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
-    assert!(is_accepted(&db, other, code).await, "another's equal code is another code");
+    assert!(is_accepted(&db, other_user, code).await, "another's equal code is another code");
 }
 
 async fn a_code_spent_for_another_store_is_accepted_once(db: Database) {
@@ -283,18 +283,18 @@ async fn without_an_enabled_factor_no_proof_is_accepted(db: Database) {
 async fn a_change_ends_the_other_sessions_of_its_user(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
-    let other = person(&db, "eve@example.org").await;
+    let other_user = person(&db, "eve@example.org").await;
     enable(&db, user).await;
     for token in [1, 2] {
         begin_session(&db, user, token).await;
     }
-    let own = begin_session(&db, user, 3).await;
-    begin_session(&db, other, 4).await;
+    let own_session = begin_session(&db, user, 3).await;
+    begin_session(&db, other_user, 4).await;
     let wrong = VerifiedProof::Code(Step(10));
 
-    let refused = factors.disable(change(user, own), wrong).await.unwrap();
+    let refused = factors.disable(change(user, own_session), wrong).await.unwrap();
     let all_alive = alive(&db, 1).await && alive(&db, 2).await;
-    let done = factors.disable(change(user, own), VerifiedProof::Password).await.unwrap();
+    let done = factors.disable(change(user, own_session), VerifiedProof::Password).await.unwrap();
 
     assert!(!refused);
     assert!(all_alive);
@@ -333,18 +333,18 @@ async fn a_secret_is_resealed_only_if_unchanged(db: Database) {
 async fn factors_that_were_never_enabled_are_swept(db: Database) {
     let factors = SqlFactors::new(db.clone());
     let on = person(&db, "on@example.org").await;
-    let old = person(&db, "old@example.org").await;
-    let new = person(&db, "new@example.org").await;
+    let old_user = person(&db, "old@example.org").await;
+    let new_user = person(&db, "new@example.org").await;
     enable(&db, on).await;
-    factors.begin(old, b"sealed", START).await.unwrap();
-    factors.begin(new, b"sealed", START + Duration::from_secs(1)).await.unwrap();
+    factors.begin(old_user, b"sealed", START).await.unwrap();
+    factors.begin(new_user, b"sealed", START + Duration::from_secs(1)).await.unwrap();
 
     let swept = factors.sweep(START + Duration::from_secs(1)).await.unwrap();
 
     assert_eq!(swept, 1);
-    assert!(factors.factor(old).await.unwrap().is_none());
+    assert!(factors.factor(old_user).await.unwrap().is_none());
     assert!(factors.factor(on).await.unwrap().is_some());
-    assert!(factors.factor(new).await.unwrap().is_some());
+    assert!(factors.factor(new_user).await.unwrap().is_some());
 }
 
 async fn factors_are_deleted_with_their_account(db: Database) {
@@ -365,8 +365,9 @@ async fn an_ended_session_changes_nothing(db: Database) {
     let ended = begin_session(&db, user, 1).await;
     let eves_session = begin_session(&db, eve, 2).await;
     end(&db, ended).await;
-    let expired = begin_session(&db, user, 3).await;
-    let late = FactorChange { at: START + Duration::from_hours(1), ..change(user, expired) };
+    let expired_session = begin_session(&db, user, 3).await;
+    let late =
+        FactorChange { at: START + Duration::from_hours(1), ..change(user, expired_session) };
     let refused = [change(user, ended), change(user, eves_session), late];
     factors.begin(user, b"sealed", START).await.unwrap();
     let codes = codes(0..10);
@@ -418,10 +419,10 @@ async fn enabling_a_factor_ends_concurrently_started_sessions(db: Database) {
     factors.begin(user, b"sealed", START).await.unwrap();
     let session = begin_session(&db, user, 99).await;
     let codes = codes(0..10);
-    let before = epoch(&db, user).await;
+    let previous_epoch = epoch(&db, user).await;
 
     let (_started, enabled) = futures_util::join!(
-        join_all((0..16).map(|it| begin_as_of(&db, user, before, it))),
+        join_all((0..16).map(|it| begin_as_of(&db, user, previous_epoch, it))),
         factors.enable(change(user, session), b"sealed", Step(7), &codes),
     );
 

@@ -36,11 +36,11 @@ async fn one_of_concurrent_first_administrators_is_created(db: Database) {
     });
     let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
-    let stored = outcomes.iter().filter(|it| **it == FirstAdminOutcome::Stored).count();
-    let late = outcomes.iter().filter(|it| **it == FirstAdminOutcome::AlreadySetUp).count();
+    let stored_count = outcomes.iter().filter(|it| **it == FirstAdminOutcome::Stored).count();
+    let late_count = outcomes.iter().filter(|it| **it == FirstAdminOutcome::AlreadySetUp).count();
     let admins = SqlRoles::new(db.clone()).admins().await.unwrap();
-    assert_eq!(stored, 1);
-    assert_eq!(late, 15);
+    assert_eq!(stored_count, 1);
+    assert_eq!(late_count, 15);
     assert_eq!(admins.len(), 1);
     assert!(store.exists().await.unwrap());
     assert_eq!(count_audited(&db, admins[0].user, "made").await, 1);
@@ -74,15 +74,15 @@ async fn the_first_administrator_needs_a_free_address_and_seat(db: Database) {
         store.create_first_admin(admin(email), limits, SideEffects::default()).await.unwrap()
     };
 
-    let taken = create("ADA@example.org", limits(9, 9)).await;
-    let full = create("b@example.org", limits(1, 9)).await;
-    let none = create("b@example.org", limits(9, 0)).await;
+    let conflict_outcome = create("ADA@example.org", limits(9, 9)).await;
+    let full_outcome = create("b@example.org", limits(1, 9)).await;
+    let empty_outcome = create("b@example.org", limits(9, 0)).await;
     let made = create("b@example.org", limits(2, 1)).await;
 
-    assert_eq!(taken, FirstAdminOutcome::EmailTaken);
+    assert_eq!(conflict_outcome, FirstAdminOutcome::EmailTaken);
     assert_eq!(made, FirstAdminOutcome::Stored);
-    assert_eq!(full, FirstAdminOutcome::SeatsTaken);
-    assert_eq!(none, FirstAdminOutcome::SeatsTaken);
+    assert_eq!(full_outcome, FirstAdminOutcome::SeatsTaken);
+    assert_eq!(empty_outcome, FirstAdminOutcome::SeatsTaken);
     let ada = SqlAccounts::new(db.clone()).find(user).await.unwrap().unwrap();
     assert_eq!(ada.role, Role::User);
 }

@@ -44,8 +44,8 @@ async fn guess(guesses: &SqlPasswordThrottleStore, now: &mut Timestamp) -> Durat
         RateLimitOutcome::Allowed => Duration::ZERO,
         RateLimitOutcome::Wait(wait) => {
             *now = *now + wait;
-            let allowed = guesses.count("ada", RULES, *now).await.unwrap();
-            assert_eq!(allowed, RateLimitOutcome::Allowed);
+            let allowed_outcome = guesses.count("ada", RULES, *now).await.unwrap();
+            assert_eq!(allowed_outcome, RateLimitOutcome::Allowed);
             wait
         }
     }

@@ -92,23 +92,26 @@ async fn one_of_concurrent_uses_of_an_invitation_creates_an_account(db: Database
         .map(|n| register(&db, account_with_invitation(&format!("{n}@example.org"), TOKEN), None));
     let outcomes = join_all(calls).await;
 
-    let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
-    let late = outcomes.iter().filter(|it| **it == AccountCreationOutcome::NotInvited).count();
-    assert_eq!(stored, 1);
-    assert_eq!(late, 15);
+    let stored_count = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
+    let late_count =
+        outcomes.iter().filter(|it| **it == AccountCreationOutcome::NotInvited).count();
+    assert_eq!(stored_count, 1);
+    assert_eq!(late_count, 15);
 }
 
 async fn an_invitation_for_an_address_is_invalid_for_others(db: Database) {
     invite(&db, invitation(TOKEN, Some("ada@example.org"))).await;
 
-    let other = register(&db, account_with_invitation("eve@example.org", TOKEN), None).await;
-    let unknown =
+    let other_outcome =
+        register(&db, account_with_invitation("eve@example.org", TOKEN), None).await;
+    let unknown_outcome =
         register(&db, account_with_invitation("ada@example.org", TokenHash([8; 32])), None).await;
-    let right = register(&db, account_with_invitation("ada@example.org", TOKEN), None).await;
+    let correct_outcome =
+        register(&db, account_with_invitation("ada@example.org", TOKEN), None).await;
 
-    assert_eq!(other, AccountCreationOutcome::NotInvited);
-    assert_eq!(unknown, AccountCreationOutcome::NotInvited);
-    assert_eq!(right, AccountCreationOutcome::Stored);
+    assert_eq!(other_outcome, AccountCreationOutcome::NotInvited);
+    assert_eq!(unknown_outcome, AccountCreationOutcome::NotInvited);
+    assert_eq!(correct_outcome, AccountCreationOutcome::Stored);
 }
 
 async fn an_invitation_expires(db: Database) {
@@ -131,23 +134,27 @@ async fn a_failed_registration_does_not_use_up_the_invitation(db: Database) {
     invite(&db, invitation(TOKEN, None)).await;
     person(&db, "ada@example.org").await;
 
-    let taken = register(&db, account_with_invitation("ADA@example.org", TOKEN), None).await;
-    let full = register(&db, account_with_invitation("b@example.org", TOKEN), Some(1)).await;
+    let conflict_outcome =
+        register(&db, account_with_invitation("ADA@example.org", TOKEN), None).await;
+    let full_outcome =
+        register(&db, account_with_invitation("b@example.org", TOKEN), Some(1)).await;
     let made = register(&db, account_with_invitation("b@example.org", TOKEN), Some(2)).await;
 
-    assert_eq!(taken, AccountCreationOutcome::EmailTaken);
-    assert_eq!(full, AccountCreationOutcome::SeatsTaken);
+    assert_eq!(conflict_outcome, AccountCreationOutcome::EmailTaken);
+    assert_eq!(full_outcome, AccountCreationOutcome::SeatsTaken);
     assert_eq!(made, AccountCreationOutcome::Stored);
 }
 
 async fn an_invalid_invitation_reveals_neither_accounts_nor_seats(db: Database) {
     person(&db, "ada@example.org").await;
 
-    let known = register(&db, account_with_invitation("ada@example.org", TOKEN), Some(1)).await;
-    let unknown = register(&db, account_with_invitation("b@example.org", TOKEN), None).await;
+    let known_outcome =
+        register(&db, account_with_invitation("ada@example.org", TOKEN), Some(1)).await;
+    let unknown_outcome =
+        register(&db, account_with_invitation("b@example.org", TOKEN), None).await;
 
-    assert_eq!(known, AccountCreationOutcome::NotInvited);
-    assert_eq!(unknown, AccountCreationOutcome::NotInvited);
+    assert_eq!(known_outcome, AccountCreationOutcome::NotInvited);
+    assert_eq!(unknown_outcome, AccountCreationOutcome::NotInvited);
 }
 
 async fn concurrent_invited_administrators_respect_the_limit(db: Database) {

@@ -268,9 +268,9 @@ async fn a_new_address_is_stored_as_verified_and_ends_other_links(db: Database) 
     put(&db, user, token(2, RESET)).await;
     put(&db, user, token(3, CHANGE)).await;
 
-    let changed = change(&db, user, 3, "Ada@Bücher.example", START).await;
+    let change_outcome = change(&db, user, 3, "Ada@Bücher.example", START).await;
 
-    assert_eq!(changed, AddressChangeOutcome::Changed);
+    assert_eq!(change_outcome, AddressChangeOutcome::Changed);
     let accounts = SqlAccounts::new(db.clone());
     let found = accounts.by_email("ada@xn--bcher-kva.example").await.unwrap().unwrap().account;
     assert_eq!(found.user, user);
@@ -280,8 +280,8 @@ async fn a_new_address_is_stored_as_verified_and_ends_other_links(db: Database) 
     assert_eq!(owner(&tokens, 2, RESET).await, None);
     assert_eq!(count_audited(&db, user, "changed").await, 1);
 
-    let again = change(&db, user, 3, "ada@other.example", START).await;
-    assert_eq!(again, AddressChangeOutcome::InvalidToken);
+    let repeated_outcome = change(&db, user, 3, "ada@other.example", START).await;
+    assert_eq!(repeated_outcome, AddressChangeOutcome::InvalidToken);
 }
 
 async fn a_token_changes_the_address_of_its_user_for_a_day(db: Database) {
@@ -290,11 +290,11 @@ async fn a_token_changes_the_address_of_its_user_for_a_day(db: Database) {
     put(&db, user, token(3, CHANGE)).await;
 
     for (user, number, at) in [(eve, 3, START), (user, 1, START), (user, 3, START + DAY)] {
-        let refused = change(&db, user, number, "new@example.org", at).await;
-        assert_eq!(refused, AddressChangeOutcome::InvalidToken, "{number}");
+        let refused_outcome = change(&db, user, number, "new@example.org", at).await;
+        assert_eq!(refused_outcome, AddressChangeOutcome::InvalidToken, "{number}");
     }
-    let taken = change(&db, user, 3, "EVE@example.org", START).await;
-    assert_eq!(taken, AddressChangeOutcome::Taken);
+    let conflict_outcome = change(&db, user, 3, "EVE@example.org", START).await;
+    assert_eq!(conflict_outcome, AddressChangeOutcome::Taken);
     let respelled = change(&db, user, 3, "ADA@example.org", START).await;
     assert_eq!(respelled, AddressChangeOutcome::Changed);
 }
@@ -312,6 +312,6 @@ async fn one_of_concurrent_changes_to_one_address_succeeds(db: Database) {
     )
     .await;
 
-    let changed = outcomes.iter().filter(|it| **it == AddressChangeOutcome::Changed).count();
-    assert_eq!(changed, 1, "{outcomes:?}");
+    let changed_count = outcomes.iter().filter(|it| **it == AddressChangeOutcome::Changed).count();
+    assert_eq!(changed_count, 1, "{outcomes:?}");
 }

@@ -141,13 +141,13 @@ async fn a_passkey_is_found_by_its_credential_id(db: Database) {
     let new = passkey(1, 0);
     add(&db, user, session, &new).await;
 
-    let found = passkeys.find(&[1; 16]).await.unwrap().unwrap();
+    let found_passkey = passkeys.find(&[1; 16]).await.unwrap().unwrap();
     let other = passkeys.find(&[1; 15]).await.unwrap();
 
-    assert_eq!(found.id, new.id);
-    assert_eq!(found.user, user);
-    assert_eq!(found.name, "Key 1");
-    assert_eq!(found.key, "key 1");
+    assert_eq!(found_passkey.id, new.id);
+    assert_eq!(found_passkey.user, user);
+    assert_eq!(found_passkey.name, "Key 1");
+    assert_eq!(found_passkey.key, "key 1");
     assert_eq!(other, None);
 }
 
@@ -330,11 +330,11 @@ async fn a_removed_passkey_starts_no_session(db: Database) {
     let (user, session, store) = ada(&db).await;
     let key = passkey(1, 0);
     assert_eq!(add(&db, user, session, &key).await, PasskeyCreationOutcome::Stored);
-    let used = epoch(&db, user).await;
+    let used_epoch = epoch(&db, user).await;
 
     assert!(store.remove(change(user, session, "removed"), key.id).await.unwrap());
 
-    assert_eq!(begin_as_of(&db, user, used, 9).await, SessionStartOutcome::Stale);
+    assert_eq!(begin_as_of(&db, user, used_epoch, 9).await, SessionStartOutcome::Stale);
     assert_eq!(begin_as_of(&db, user, epoch(&db, user).await, 9).await, SessionStartOutcome::Done);
 }
 

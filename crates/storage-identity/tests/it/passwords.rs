@@ -141,14 +141,14 @@ async fn rows(db: &Database) -> [i64; 3] {
 
 async fn a_reset_replaces_the_password_and_ends_every_session(db: Database) {
     let (user, passwords) = forgetful(&db).await;
-    let first = begin_session(&db, user, 101).await;
-    let second = begin_session(&db, user, 102).await;
+    let first_session = begin_session(&db, user, 101).await;
+    let second_session = begin_session(&db, user, 102).await;
 
     let good = passwords.reset(reset(user, 1, "second")).await.unwrap();
 
     assert!(good);
     assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("second"));
-    assert!(!is_live(&db, first).await && !is_live(&db, second).await);
+    assert!(!is_live(&db, first_session).await && !is_live(&db, second_session).await);
     assert_eq!(count_audited(&db, user, "reset").await, 1);
     assert_eq!(count_audited(&db, user, "ended").await, 2);
     let account = SqlAccounts::new(db).find(user).await.unwrap().unwrap();
@@ -282,14 +282,14 @@ async fn a_reset_of_a_deactivated_account_changes_nothing(db: Database) {
 
 async fn a_change_replaces_the_password_and_ends_the_other_sessions(db: Database) {
     let (user, passwords) = forgetful(&db).await;
-    let own = begin_session(&db, user, 101).await;
-    let other = begin_session(&db, user, 102).await;
+    let own_session = begin_session(&db, user, 101).await;
+    let other_session = begin_session(&db, user, 102).await;
 
-    let left = passwords.change(change(own, "first", "second")).await.unwrap();
+    let left = passwords.change(change(own_session, "first", "second")).await.unwrap();
 
     assert_eq!(left, Some(AppAccess::default()));
     assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("second"));
-    assert!(is_live(&db, own).await && !is_live(&db, other).await);
+    assert!(is_live(&db, own_session).await && !is_live(&db, other_session).await);
     assert_eq!(count_audited(&db, user, "changed").await, 1);
     assert_eq!(count_audited(&db, user, "ended").await, 1);
 }
@@ -339,8 +339,8 @@ async fn a_change_revokes_app_passwords_and_keys_on_demand(db: Database) {
     let by = begin_session(&db, user, 101).await;
     add_app_password(&db, user).await;
     let revoked = [api_keys::key(&db, user, 8).await, api_keys::key(&db, user, 9).await];
-    let other = person(&db, "bob@example.org").await;
-    let of_other = api_keys::key(&db, other, 10).await;
+    let other_user = person(&db, "bob@example.org").await;
+    let of_other = api_keys::key(&db, other_user, 10).await;
 
     let change = PasswordChange { revoke_app_access: true, ..change(by, "first", "second") };
     let left = passwords.change(change).await.unwrap();
@@ -379,30 +379,30 @@ async fn open_as_of(
 async fn a_sign_in_with_the_previous_password_is_stale(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = begin_session(&db, user, 101).await;
-    let first = epoch(&db, user).await;
+    let first_epoch = epoch(&db, user).await;
 
     assert!(passwords.change(change(by, "first", "second")).await.unwrap().is_some());
-    let second = epoch(&db, user).await;
+    let second_epoch = epoch(&db, user).await;
     put(&db, user, token(1, RESET)).await;
     assert!(passwords.reset(reset(user, 1, "third")).await.unwrap());
-    let third = epoch(&db, user).await;
+    let third_epoch = epoch(&db, user).await;
 
-    for before in [first, second] {
+    for before in [first_epoch, second_epoch] {
         assert_eq!(begin_as_of(&db, user, before, 1).await, SessionStartOutcome::Stale);
         assert_eq!(open_as_of(&db, user, before, 1).await, SessionStartOutcome::Stale);
     }
-    assert_eq!(begin_as_of(&db, user, third, 1).await, SessionStartOutcome::Done);
-    assert_eq!(open_as_of(&db, user, third, 1).await, SessionStartOutcome::Done);
+    assert_eq!(begin_as_of(&db, user, third_epoch, 1).await, SessionStartOutcome::Done);
+    assert_eq!(open_as_of(&db, user, third_epoch, 1).await, SessionStartOutcome::Done);
 }
 
 async fn a_reset_ends_concurrent_sign_ins_with_the_previous_password(db: Database) {
     let (user, passwords) = forgetful(&db).await;
-    let before = epoch(&db, user).await;
+    let previous_epoch = epoch(&db, user).await;
 
     let (_started, was_reset, _opened) = futures_util::join!(
-        join_all((0..16).map(|it| begin_as_of(&db, user, before, it))),
+        join_all((0..16).map(|it| begin_as_of(&db, user, previous_epoch, it))),
         passwords.reset(reset(user, 1, "second")),
-        join_all((0..16).map(|it| open_as_of(&db, user, before, it))),
+        join_all((0..16).map(|it| open_as_of(&db, user, previous_epoch, it))),
     );
 
     assert!(was_reset.unwrap());
@@ -417,10 +417,10 @@ async fn a_reset_ends_concurrent_sign_ins_with_the_previous_password(db: Databas
 async fn rehashing_does_not_outdate_sign_ins(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let accounts = SqlAccounts::new(db.clone());
-    let before = epoch(&db, user).await;
+    let previous_epoch = epoch(&db, user).await;
 
     accounts.rehash(user, &secret("first"), &secret("anew")).await.unwrap();
 
     assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("anew"));
-    assert_eq!(begin_as_of(&db, user, before, 1).await, SessionStartOutcome::Done);
+    assert_eq!(begin_as_of(&db, user, previous_epoch, 1).await, SessionStartOutcome::Done);
 }

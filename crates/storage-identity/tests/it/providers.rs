@@ -159,8 +159,8 @@ async fn known(db: &Database) -> (Account, SqlProviderAccounts) {
     let new = newcomer("ada@example.org", identity("https://issuer", "ada"));
     let account = new.account.clone();
     let accounts = SqlAccounts::new(db.clone());
-    let stored = accounts.register(new, None, SideEffects::default()).await.unwrap();
-    assert_eq!(stored, AccountCreationOutcome::Stored);
+    let storage_outcome = accounts.register(new, None, SideEffects::default()).await.unwrap();
+    assert_eq!(storage_outcome, AccountCreationOutcome::Stored);
     (account, SqlProviderAccounts::new(db.clone()))
 }
 
@@ -187,8 +187,8 @@ async fn an_account_is_found_by_provider_issuer_and_subject(db: Database) {
 
 async fn an_address_is_taken_in_any_case_even_by_a_deactivated_account(db: Database) {
     let (_, accounts) = known(&db).await;
-    let gone = person(&db, "gone@example.org").await;
-    deactivate(&db, gone).await;
+    let former_user = person(&db, "gone@example.org").await;
+    deactivate(&db, former_user).await;
 
     assert!(accounts.has_address(" ADA@Example.org").await.unwrap());
     assert!(accounts.has_address("Gone@example.org").await.unwrap());

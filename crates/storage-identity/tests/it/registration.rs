@@ -27,10 +27,11 @@ async fn one_of_concurrent_registrations_of_one_address_is_stored(db: Database) 
         .map(|it| accounts.register(newcomer(it), Some(1000), SideEffects::default()));
     let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
-    let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
-    let taken = outcomes.iter().filter(|it| **it == AccountCreationOutcome::EmailTaken).count();
-    assert_eq!(stored, 1);
-    assert_eq!(taken, 63);
+    let stored_count = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
+    let taken_count =
+        outcomes.iter().filter(|it| **it == AccountCreationOutcome::EmailTaken).count();
+    assert_eq!(stored_count, 1);
+    assert_eq!(taken_count, 63);
 }
 
 async fn concurrent_registrations_do_not_exceed_the_seats(db: Database) {
@@ -41,16 +42,17 @@ async fn concurrent_registrations_do_not_exceed_the_seats(db: Database) {
     });
     let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
-    let stored = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
-    let full = outcomes.iter().filter(|it| **it == AccountCreationOutcome::SeatsTaken).count();
-    assert_eq!(stored, 10);
-    assert_eq!(full, 54);
+    let stored_count = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
+    let full_count =
+        outcomes.iter().filter(|it| **it == AccountCreationOutcome::SeatsTaken).count();
+    assert_eq!(stored_count, 10);
+    assert_eq!(full_count, 54);
 }
 
 async fn a_deactivated_account_takes_no_seat_but_keeps_its_address(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let gone = person(&db, "gone@example.org").await;
-    deactivate(&db, gone).await;
+    let former_user = person(&db, "gone@example.org").await;
+    deactivate(&db, former_user).await;
 
     let taken_address =
         accounts.register(newcomer("gone@example.org"), Some(1), SideEffects::default()).await;

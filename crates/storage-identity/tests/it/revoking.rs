@@ -116,12 +116,12 @@ async fn live_sessions_are_listed_in_pages_newest_first(db: Database) {
 
 async fn revoking_one_session_ends_no_other(db: Database) {
     let ada = Person::new(&db, 0).await;
-    let first = ada.begin(1, START).await;
-    let second = ada.begin(10, START).await;
+    let first_session = ada.begin(1, START).await;
+    let second_session = ada.begin(10, START).await;
 
-    let ended = ada.revoke(first, Revoked::One(second.session)).await;
-    let again = ada.revoke(first, Revoked::One(second.session)).await;
-    let own = ada.revoke(first, Revoked::One(first.session)).await;
+    let ended = ada.revoke(first_session, Revoked::One(second_session.session)).await;
+    let again = ada.revoke(first_session, Revoked::One(second_session.session)).await;
+    let own = ada.revoke(first_session, Revoked::One(first_session.session)).await;
 
     assert_eq!(ended, Some(1));
     assert_eq!(again, Some(0));
@@ -134,15 +134,15 @@ async fn revoking_one_session_ends_no_other(db: Database) {
 async fn foreign_and_ended_sessions_are_not_found(db: Database) {
     let ada = Person::new(&db, 0).await;
     let bob = Person::new(&db, 1).await;
-    let own = ada.begin(1, START).await;
-    let foreign = bob.begin(1, START).await;
-    let expired = ada.begin(2, START - HOUR).await;
+    let own_session = ada.begin(1, START).await;
+    let foreign_session = bob.begin(1, START).await;
+    let expired_session = ada.begin(2, START - HOUR).await;
 
-    for session in [foreign.session, expired.session, SessionId::generate()] {
-        assert_eq!(ada.revoke(own, Revoked::One(session)).await, Some(0));
+    for session in [foreign_session.session, expired_session.session, SessionId::generate()] {
+        assert_eq!(ada.revoke(own_session, Revoked::One(session)).await, Some(0));
     }
 
-    assert_eq!(bob.live().await, [foreign.session]);
+    assert_eq!(bob.live().await, [foreign_session.session]);
     assert_eq!(count_audited(&db, ada.user, "revoked").await, 0);
     assert_eq!(count_audited(&db, bob.user, "revoked").await, 0);
 }
@@ -150,19 +150,19 @@ async fn foreign_and_ended_sessions_are_not_found(db: Database) {
 async fn revoking_the_others_ends_no_foreign_sessions(db: Database) {
     let ada = Person::new(&db, 0).await;
     let bob = Person::new(&db, 1).await;
-    let own = ada.begin(0, START).await;
+    let own_session = ada.begin(0, START).await;
     for token in 1..5 {
         ada.begin(token * 10, START).await;
         bob.begin(token * 10, START).await;
     }
     ada.begin(90, START - HOUR).await;
 
-    let ended = ada.revoke(own, Revoked::Others).await;
-    let again = ada.revoke(own, Revoked::Others).await;
+    let ended = ada.revoke(own_session, Revoked::Others).await;
+    let again = ada.revoke(own_session, Revoked::Others).await;
 
     assert_eq!(ended, Some(4));
     assert_eq!(again, Some(0));
-    assert_eq!(ada.live().await, [own.session]);
+    assert_eq!(ada.live().await, [own_session.session]);
     assert_eq!(bob.live().await.len(), 4);
     assert_eq!(count_audited(&db, ada.user, "revoked").await, 4);
 }
@@ -170,18 +170,18 @@ async fn revoking_the_others_ends_no_foreign_sessions(db: Database) {
 async fn an_ended_session_revokes_nothing(db: Database) {
     let ada = Person::new(&db, 0).await;
     let bob = Person::new(&db, 1).await;
-    let live = ada.begin(1, START).await;
+    let live_session = ada.begin(1, START).await;
     let ended = ada.begin(2, START).await;
-    let expired = ada.begin(3, START - HOUR).await;
-    ada.revoke(live, Revoked::One(ended.session)).await;
+    let expired_session = ada.begin(3, START - HOUR).await;
+    ada.revoke(live_session, Revoked::One(ended.session)).await;
     let foreign = SessionRef { user: ada.user, ..bob.begin(1, START).await };
 
-    for by in [ended, expired, foreign] {
+    for by in [ended, expired_session, foreign] {
         assert_eq!(ada.revoke(by, Revoked::Others).await, None);
-        assert_eq!(ada.revoke(by, Revoked::One(live.session)).await, None);
+        assert_eq!(ada.revoke(by, Revoked::One(live_session.session)).await, None);
     }
 
-    assert_eq!(ada.live().await, [live.session]);
+    assert_eq!(ada.live().await, [live_session.session]);
 }
 
 async fn one_of_concurrently_revoking_sessions_stays(db: Database) {
@@ -203,12 +203,12 @@ async fn one_of_concurrently_revoking_sessions_stays(db: Database) {
 async fn a_revoked_session_stays_ended_despite_concurrent_refreshes(db: Database) {
     for salt in 0..16 {
         let ada = Person::new(&db, salt).await;
-        let own = ada.begin(100, START).await;
+        let own_session = ada.begin(100, START).await;
         let ended = ada.begin(1, START).await;
 
         let refreshes = join_all((0..8).map(|_| ada.refresh(1)));
         let which = if salt % 2 == 0 { Revoked::Others } else { Revoked::One(ended.session) };
-        let (refreshed, revoked) = join(refreshes, ada.revoke(own, which)).await;
+        let (refreshed, revoked) = join(refreshes, ada.revoke(own_session, which)).await;
 
         let went_on = RotationOutcome::Rotated { user: ended.user, session: ended.session };
         assert!(
@@ -217,25 +217,25 @@ async fn a_revoked_session_stays_ended_despite_concurrent_refreshes(db: Database
         );
         assert_eq!(revoked, Some(1));
         assert_eq!([ada.refresh(1).await, ada.refresh(2).await], [RotationOutcome::Refused; 2]);
-        assert_eq!(ada.live().await, [own.session]);
+        assert_eq!(ada.live().await, [own_session.session]);
     }
 }
 
 async fn earlier_sessions_are_revoked_despite_concurrent_starts(db: Database) {
     for salt in 0..8 {
         let ada = Person::new(&db, salt).await;
-        let own = ada.begin(0, START).await;
+        let own_session = ada.begin(0, START).await;
         let mut before = Vec::new();
         for token in 1..5 {
             before.push(ada.begin(token, START).await.session);
         }
 
         let begins = join_all((10..20).map(|token| ada.begin(token, START)));
-        let (started, revoked) = join(begins, ada.revoke(own, Revoked::Others)).await;
+        let (started, revoked) = join(begins, ada.revoke(own_session, Revoked::Others)).await;
 
         let live = ada.live().await;
         let stayed = started.iter().filter(|it| live.contains(&it.session)).count();
-        assert!(live.contains(&own.session));
+        assert!(live.contains(&own_session.session));
         assert!(before.iter().all(|it| !live.contains(it)), "{live:?}");
         assert_eq!(live.len(), 1 + stayed);
         assert_eq!(revoked, Some((before.len() + started.len() - stayed) as u64));

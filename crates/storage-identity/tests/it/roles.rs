@@ -40,9 +40,9 @@ async fn people(db: &Database, role: Role, many: usize) -> Vec<UserId> {
     let mut people = Vec::new();
     for n in 0..many {
         let user = person(db, &format!("{n}@{}.org", role.name())).await;
-        let granted =
+        let grant_outcome =
             SqlRoles::new(db.clone()).set_role(user, role, None, nothing()).await.unwrap();
-        assert_eq!(granted, RoleChangeOutcome::Done);
+        assert_eq!(grant_outcome, RoleChangeOutcome::Done);
         people.push(user);
     }
     people
@@ -82,8 +82,8 @@ async fn concurrent_grants_respect_the_limit_of_administrators(db: Database) {
     let calls = users.iter().map(|it| roles.set_role(*it, Role::Admin, Some(1), nothing()));
     let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
-    let full = outcomes.iter().filter(|it| **it == RoleChangeOutcome::AdminsTaken).count();
-    assert_eq!(full, 15);
+    let full_count = outcomes.iter().filter(|it| **it == RoleChangeOutcome::AdminsTaken).count();
+    assert_eq!(full_count, 15);
     assert_eq!(active_admins(&db).await, 1);
 }
 
@@ -146,19 +146,20 @@ async fn one_of_a_demoted_and_a_deactivated_administrator_stays(db: Database) {
 
 async fn a_missing_account_is_reported_without_effects(db: Database) {
     let roles = SqlRoles::new(db.clone());
-    let missing = UserId::generate();
-    let effects = || SideEffects::about(START, missing, "tried");
+    let missing_user = UserId::generate();
+    let effects = || SideEffects::about(START, missing_user, "tried");
 
-    let granted = roles.set_role(missing, Role::Admin, None, effects()).await.unwrap();
-    let deactivated = roles.deactivate(missing, START, effects()).await.unwrap();
-    let reactivated = roles.reactivate(missing, SeatLimits::default(), effects()).await.unwrap();
+    let grant_outcome = roles.set_role(missing_user, Role::Admin, None, effects()).await.unwrap();
+    let deactivated = roles.deactivate(missing_user, START, effects()).await.unwrap();
+    let reactivated =
+        roles.reactivate(missing_user, SeatLimits::default(), effects()).await.unwrap();
     let found = roles.member("nobody@example.org").await.unwrap();
 
-    assert_eq!(granted, RoleChangeOutcome::Unknown);
+    assert_eq!(grant_outcome, RoleChangeOutcome::Unknown);
     assert_eq!(deactivated, DeactivationOutcome::Unknown);
     assert_eq!(reactivated, ReactivationOutcome::Unknown);
     assert_eq!(found, None);
-    assert_eq!(count_audited(&db, missing, "tried").await, 0);
+    assert_eq!(count_audited(&db, missing_user, "tried").await, 0);
 }
 
 async fn deactivation_ends_sessions_and_challenges(db: Database) {
@@ -187,10 +188,10 @@ async fn deactivation_ends_sessions_and_challenges(db: Database) {
         lifetime: HOUR,
         device: device(),
     };
-    let rotated = sessions.rotate(presented, |_, _| nothing()).await.unwrap();
+    let rotation_outcome = sessions.rotate(presented, |_, _| nothing()).await.unwrap();
     let state = SqlAccounts::new(db.clone()).caller_state(user, id, START).await.unwrap();
     let owner = challenges.owner(TokenHash([2; 32]), 5, START).await.unwrap();
-    assert_eq!(rotated, RotationOutcome::Refused);
+    assert_eq!(rotation_outcome, RotationOutcome::Refused);
     assert_eq!(state, None);
     assert_eq!(owner, None);
     assert_eq!(count_audited(&db, user, "shut out").await, 1);
@@ -282,10 +283,10 @@ async fn reactivating_needs_a_seat(db: Database) {
     let calls = users.iter().map(|it| roles.reactivate(*it, limits, nothing()));
     let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
-    let active = outcomes.iter().filter(|it| **it == ReactivationOutcome::Done).count();
-    let full = outcomes.iter().filter(|it| **it == ReactivationOutcome::SeatsTaken).count();
-    assert_eq!(active, 3);
-    assert_eq!(full, 13);
+    let active_count = outcomes.iter().filter(|it| **it == ReactivationOutcome::Done).count();
+    let full_count = outcomes.iter().filter(|it| **it == ReactivationOutcome::SeatsTaken).count();
+    assert_eq!(active_count, 3);
+    assert_eq!(full_count, 13);
 }
 
 async fn an_administrator_is_reactivated_within_the_limit_of_administrators(db: Database) {
@@ -294,13 +295,13 @@ async fn an_administrator_is_reactivated_within_the_limit_of_administrators(db: 
     deactivate(&db, admins[0]).await;
     let limits = |admins| SeatLimits { accounts: None, admins: Some(admins) };
 
-    let full = roles.reactivate(admins[0], limits(1), nothing()).await.unwrap();
-    let active = roles.reactivate(admins[0], limits(2), nothing()).await.unwrap();
-    let again = roles.reactivate(admins[0], limits(0), nothing()).await.unwrap();
+    let full_outcome = roles.reactivate(admins[0], limits(1), nothing()).await.unwrap();
+    let active_outcome = roles.reactivate(admins[0], limits(2), nothing()).await.unwrap();
+    let repeated_outcome = roles.reactivate(admins[0], limits(0), nothing()).await.unwrap();
 
-    assert_eq!(full, ReactivationOutcome::AdminsTaken);
-    assert_eq!(active, ReactivationOutcome::Done);
-    assert_eq!(again, ReactivationOutcome::Done);
+    assert_eq!(full_outcome, ReactivationOutcome::AdminsTaken);
+    assert_eq!(active_outcome, ReactivationOutcome::Done);
+    assert_eq!(repeated_outcome, ReactivationOutcome::Done);
 }
 
 async fn a_deactivated_account_is_found_by_its_address_and_among_administrators(db: Database) {

@@ -166,18 +166,18 @@ async fn a_rotation_extends_the_session(db: Database) {
 async fn an_expired_session_is_not_continued(db: Database) {
     let chain = Chain::start(&db, 0).await;
 
-    let late = chain.present(1, LIFETIME).await;
+    let late_outcome = chain.present(1, LIFETIME).await;
 
-    assert_eq!(late, RotationOutcome::Refused);
+    assert_eq!(late_outcome, RotationOutcome::Refused);
 }
 
 async fn a_deactivated_account_is_refused(db: Database) {
     let chain = Chain::start(&db, 0).await;
     deactivate(&db, chain.user).await;
 
-    let refused = chain.present(1, Duration::ZERO).await;
+    let refused_outcome = chain.present(1, Duration::ZERO).await;
 
-    assert_eq!(refused, RotationOutcome::Refused);
+    assert_eq!(refused_outcome, RotationOutcome::Refused);
 }
 
 async fn long_spent_tokens_are_deleted(db: Database) {

@@ -107,7 +107,7 @@ async fn a_created_user_is_an_account_without_a_credential(db: Database) {
 
 async fn names_ids_and_addresses_are_unique(db: Database) {
     let store = SqlScimUsers::new(db.clone());
-    let other = person(&db, "eve@example.org").await;
+    let other_user = person(&db, "eve@example.org").await;
     let id = ScimUserChange::ExternalId(Some("00u1".to_owned()));
     let ada = new_user(&[user_name("ada@example.org"), id.clone()]);
     create(&store, ada.clone()).await;
@@ -119,12 +119,12 @@ async fn names_ids_and_addresses_are_unique(db: Database) {
         (vec![user_name("eve@example.org"), email("x@example.org")], TakenAttribute::UserName),
         (vec![user_name("y@example.org"), id], TakenAttribute::ExternalId),
     ] {
-        let created = create(&store, new_user(&changes)).await;
-        assert_eq!(created, ScimUserCreationOutcome::Taken(taken), "{changes:?}");
+        let creation_outcome = create(&store, new_user(&changes)).await;
+        assert_eq!(creation_outcome, ScimUserCreationOutcome::Taken(taken), "{changes:?}");
         // Eve may have her own name.
         if !changes.contains(&user_name("eve@example.org")) {
-            let changed = store.change(edit(other, changes)).await.unwrap();
-            assert_eq!(changed, ScimUserChangeOutcome::Taken(taken));
+            let change_outcome = store.change(edit(other_user, changes)).await.unwrap();
+            assert_eq!(change_outcome, ScimUserChangeOutcome::Taken(taken));
         }
     }
 }
@@ -138,8 +138,8 @@ async fn of_many_who_create_one_user_at_once_one_does(db: Database) {
     });
     let outcomes = join_all(calls).await;
 
-    let stored = outcomes.iter().filter(|it| **it == ScimUserCreationOutcome::Stored).count();
-    assert_eq!(stored, 1);
+    let stored_count = outcomes.iter().filter(|it| **it == ScimUserCreationOutcome::Stored).count();
+    assert_eq!(stored_count, 1);
     assert_eq!(names(&store, &[]).await.len(), 1);
 }
 
@@ -190,10 +190,10 @@ async fn an_administrators_address_stays(db: Database) {
     roles.set_role(user, Role::KbManager, None, SideEffects::default()).await.unwrap();
 
     let email = vec![ScimUserChange::Email("eve@example.org".to_owned())];
-    let refused = store.change(edit(user, email)).await.unwrap();
+    let refused_outcome = store.change(edit(user, email)).await.unwrap();
     let name = vec![ScimUserChange::DisplayName(Some("Ada".to_owned()))];
 
-    assert_eq!(refused, ScimUserChangeOutcome::Privileged);
+    assert_eq!(refused_outcome, ScimUserChangeOutcome::Privileged);
     assert_eq!(change(&store, edit(user, name)).await.attributes.email, "ada@example.org");
 }
 
@@ -234,10 +234,10 @@ async fn only_users_without_an_administrative_role_are_reactivated(db: Database)
     let reactivation = ScimUserEdit { activation: Some(activation), ..edit(user, Vec::new()) };
 
     roles.set_role(user, Role::OrgManager, None, SideEffects::default()).await.unwrap();
-    let refused = store.change(reactivation.clone()).await.unwrap();
+    let refused_outcome = store.change(reactivation.clone()).await.unwrap();
     roles.set_role(user, Role::User, None, SideEffects::default()).await.unwrap();
 
-    assert_eq!(refused, ScimUserChangeOutcome::Privileged);
+    assert_eq!(refused_outcome, ScimUserChangeOutcome::Privileged);
     assert!(change(&store, reactivation).await.is_active);
 }
 
@@ -273,11 +273,11 @@ async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) 
     assert!(!store.withdraw(ada.user, START, gone).await.unwrap());
     assert_eq!(store.find(ada.user).await.unwrap(), None);
     assert_eq!(names(&store, &[]).await, Vec::<String>::new());
-    let changed = store.change(edit(ada.user, vec![user_name("x")])).await.unwrap();
-    assert_eq!(changed, ScimUserChangeOutcome::Unknown);
+    let change_outcome = store.change(edit(ada.user, vec![user_name("x")])).await.unwrap();
+    assert_eq!(change_outcome, ScimUserChangeOutcome::Unknown);
 
-    let again = create(&store, new_user(&[user_name("ada@example.org"), id])).await;
-    assert_eq!(again, ScimUserCreationOutcome::Restored(ada.user));
+    let repeated_outcome = create(&store, new_user(&[user_name("ada@example.org"), id])).await;
+    assert_eq!(repeated_outcome, ScimUserCreationOutcome::Restored(ada.user));
     let restored = store.find(ada.user).await.unwrap().unwrap();
     assert_eq!(restored.attributes, ada.attributes);
     assert!(!restored.is_active);
@@ -341,16 +341,16 @@ async fn an_inactive_user_takes_no_seat(db: Database) {
     let new = NewScimUser { is_active: false, ..new_user(&[user_name("ada@example.org")]) };
     let effects = SideEffects::about(START, new.user, "ScimUser.Created");
 
-    let created = store.create(new.clone(), Some(0), effects).await.unwrap();
+    let creation_outcome = store.create(new.clone(), Some(0), effects).await.unwrap();
 
-    assert_eq!(created, ScimUserCreationOutcome::Stored);
+    assert_eq!(creation_outcome, ScimUserCreationOutcome::Stored);
     assert!(!store.find(new.user).await.unwrap().unwrap().is_active);
 }
 
 async fn of_many_first_sign_ins_at_a_provider_one_is_linked(db: Database) {
     let ada = new_user(&[user_name("ada@example.org")]);
     create(&SqlScimUsers::new(db.clone()), ada.clone()).await;
-    let other = person(&db, "eve@example.org").await;
+    let other_user = person(&db, "eve@example.org").await;
     let accounts = SqlProviderAccounts::new(db.clone());
     let sign_in = |email: &str, subject: String| ProvisionedSignIn {
         provider: Provider::EntraId,
@@ -370,7 +370,7 @@ async fn of_many_first_sign_ins_at_a_provider_one_is_linked(db: Database) {
     assert_eq!(account.provider, "entraid");
     assert_eq!(local.unwrap(), None);
     assert_eq!(count_audited(&db, ada.user, "linked").await, 1);
-    assert_eq!(count_audited(&db, other, "linked").await, 0);
+    assert_eq!(count_audited(&db, other_user, "linked").await, 0);
 }
 
 async fn the_first_password_of_a_created_user_makes_the_account_local(db: Database) {

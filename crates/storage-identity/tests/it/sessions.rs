@@ -71,24 +71,24 @@ async fn an_expired_session_does_not_count(db: Database) {
 }
 
 async fn sessions_of_others_do_not_count(db: Database) {
-    let one = person(&db, "a@b.org").await;
-    let other = person(&db, "c@d.org").await;
+    let first_user = person(&db, "a@b.org").await;
+    let other_user = person(&db, "c@d.org").await;
 
     for token in 0..10 {
-        begin(&db, one, token, START).await;
-        begin(&db, other, token + 10, START).await;
+        begin(&db, first_user, token, START).await;
+        begin(&db, other_user, token + 10, START).await;
     }
 
     assert_eq!(alive(&db, 0..20).await.len(), 20);
 }
 
 async fn a_session_of_a_missing_account_does_not_start(db: Database) {
-    let missing = UserId::generate();
+    let missing_user = UserId::generate();
 
-    let refused = begin(&db, missing, 1, START).await;
+    let refused_outcome = begin(&db, missing_user, 1, START).await;
 
-    assert_eq!(refused, SessionStartOutcome::Stale);
-    assert_eq!(count_audited(&db, missing, "begun").await, 0);
+    assert_eq!(refused_outcome, SessionStartOutcome::Stale);
+    assert_eq!(count_audited(&db, missing_user, "begun").await, 0);
 }
 
 async fn a_session_is_ended_once_by_its_token(db: Database) {

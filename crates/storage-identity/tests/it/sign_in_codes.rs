@@ -64,9 +64,9 @@ async fn is_live(db: &Database, token: u8) -> bool {
 async fn a_code_is_redeemed_by_its_challenge_in_time(db: Database) {
     let (user, codes) = issue_code(&db).await;
 
-    let redeemed = present(&codes, START + LIFETIME - Duration::from_micros(1)).await;
+    let redemption_outcome = present(&codes, START + LIFETIME - Duration::from_micros(1)).await;
 
-    assert_eq!(redeemed, CodeRedemptionOutcome::Redeemed(user));
+    assert_eq!(redemption_outcome, CodeRedemptionOutcome::Redeemed(user));
     assert!(codes.settle(CODE, session(&db, user, 9).await).await.unwrap());
     assert!(is_live(&db, 9).await);
 }
@@ -77,11 +77,11 @@ async fn a_failed_attempt_invalidates_the_code(db: Database) {
     for (challenge, at) in
         [(None, START), (Some(CodeChallenge([3; 32])), START), (Some(CHALLENGE), START + LIFETIME)]
     {
-        let failed = codes.redeem(CODE, challenge, at, replay_effects).await.unwrap();
-        let after = present(&codes, START).await;
+        let failed_outcome = codes.redeem(CODE, challenge, at, replay_effects).await.unwrap();
+        let later_outcome = present(&codes, START).await;
 
-        assert_eq!(failed, CodeRedemptionOutcome::Refused);
-        assert_eq!(after, CodeRedemptionOutcome::Refused);
+        assert_eq!(failed_outcome, CodeRedemptionOutcome::Refused);
+        assert_eq!(later_outcome, CodeRedemptionOutcome::Refused);
         assert!(!codes.settle(CODE, SessionId::generate()).await.unwrap());
         put(&codes, user, CODE).await;
     }
@@ -95,9 +95,10 @@ async fn a_replayed_code_ends_the_session_it_started(db: Database) {
     session(&db, user, 10).await;
 
     // Long after, and without a challenge.
-    let again = codes.redeem(CODE, None, START + LIFETIME * 2, replay_effects).await.unwrap();
+    let repeated_outcome =
+        codes.redeem(CODE, None, START + LIFETIME * 2, replay_effects).await.unwrap();
 
-    assert_eq!(again, CodeRedemptionOutcome::Replayed(user));
+    assert_eq!(repeated_outcome, CodeRedemptionOutcome::Replayed(user));
     assert!(!is_live(&db, 9).await);
     assert!(is_live(&db, 10).await);
     assert_eq!(count_audited(&db, user, "replayed").await, 1);
@@ -108,9 +109,9 @@ async fn a_code_replayed_before_settling_starts_no_session(db: Database) {
     let (user, codes) = issue_code(&db).await;
     present(&codes, START).await;
 
-    let again = present(&codes, START).await;
+    let repeated_outcome = present(&codes, START).await;
 
-    assert_eq!(again, CodeRedemptionOutcome::Replayed(user));
+    assert_eq!(repeated_outcome, CodeRedemptionOutcome::Replayed(user));
     assert!(!codes.settle(CODE, SessionId::generate()).await.unwrap());
 }
 
@@ -136,8 +137,9 @@ async fn no_concurrently_settled_session_outlives_a_replay(db: Database) {
     let calls = (100..132).map(|it| async move {
         let hash = TokenHash([it; 32]);
         put(codes, user, hash).await;
-        let first = codes.redeem(hash, Some(CHALLENGE), START, replay_effects).await.unwrap();
-        assert_eq!(first, CodeRedemptionOutcome::Redeemed(user));
+        let first_outcome =
+            codes.redeem(hash, Some(CHALLENGE), START, replay_effects).await.unwrap();
+        assert_eq!(first_outcome, CodeRedemptionOutcome::Redeemed(user));
         let session = session(db, user, it).await;
         let (settled, again) = futures_util::join!(
             codes.settle(hash, session),

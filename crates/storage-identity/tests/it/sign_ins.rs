@@ -121,10 +121,10 @@ async fn a_failure_without_an_account_is_not_stored(db: Database) {
 
 async fn every_failure_is_audited(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let gone = UserId::generate();
+    let missing_user = UserId::generate();
     let log = SqlSignIns::new(db.clone());
 
-    for user in [Some(ada), None, Some(gone)] {
+    for user in [Some(ada), None, Some(missing_user)] {
         log.record_failure(failure(user, START), audit).await.unwrap();
     }
 
@@ -132,7 +132,7 @@ async fn every_failure_is_audited(db: Database) {
     let hers: Vec<_> = about.iter().map(|it| *it == Some(DbUid(ada.0))).collect();
     assert_eq!(hers, [true, false, false]);
     assert!(about.iter().all(Option::is_some), "{about:?}");
-    assert!(!about.contains(&Some(DbUid(gone.0))), "who is gone is named no more");
+    assert!(!about.contains(&Some(DbUid(missing_user.0))), "who is gone is named no more");
 }
 
 async fn a_failure_that_cannot_be_audited_is_not_stored(db: Database) {

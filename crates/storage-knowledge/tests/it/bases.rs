@@ -31,16 +31,18 @@ async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     let law = base(&db, "Law", DEFAULT).await;
     let names = async || {
-        let listed = bases.list(BaseAccess::Server).await.unwrap();
-        listed.into_iter().map(|it| it.base.name).collect::<Vec<_>>()
+        let listed_bases = bases.list(BaseAccess::Server).await.unwrap();
+        listed_bases.into_iter().map(|it| it.base.name).collect::<Vec<_>>()
     };
     assert_eq!(names().await, ["Law", "Travel"]);
 
-    let taken = bases.create(base_named("TRAVEL", DEFAULT), QUOTAS, nothing()).await.unwrap();
-    assert_eq!(taken, BaseChangeOutcome::NameTaken);
-    let nowhere = GroupId::generate();
-    let unknown = bases.create(base_named("Pay", nowhere), QUOTAS, nothing()).await.unwrap();
-    assert_eq!(unknown, BaseChangeOutcome::UnknownGroup(nowhere));
+    let conflict_outcome =
+        bases.create(base_named("TRAVEL", DEFAULT), QUOTAS, nothing()).await.unwrap();
+    assert_eq!(conflict_outcome, BaseChangeOutcome::NameTaken);
+    let unknown_group = GroupId::generate();
+    let unknown_outcome =
+        bases.create(base_named("Pay", unknown_group), QUOTAS, nothing()).await.unwrap();
+    assert_eq!(unknown_outcome, BaseChangeOutcome::UnknownGroup(unknown_group));
     assert_eq!(bases.rename(law, "travel", nothing()).await.unwrap(), BaseChangeOutcome::NameTaken);
     assert_eq!(bases.rename(law, "Rules", nothing()).await.unwrap(), BaseChangeOutcome::Done);
     assert!(bases.set_prompt(server(law), Some("Search.".to_owned()), nothing()).await.unwrap());
@@ -60,35 +62,35 @@ async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
 async fn a_manager_sees_the_bases_of_the_group_alone(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
     let sales = group(&db, "Sales").await;
-    let own = base(&db, "Own", sales).await;
-    let other = base(&db, "Other", DEFAULT).await;
+    let own_base = base(&db, "Own", sales).await;
+    let other_base = base(&db, "Other", DEFAULT).await;
     assert_eq!(
-        bases.share(other, &[sales], QUOTAS, nothing()).await.unwrap(),
+        bases.share(other_base, &[sales], QUOTAS, nothing()).await.unwrap(),
         BaseChangeOutcome::Done
     );
 
     let access = BaseAccess::Group(sales);
-    let listed = bases.list(access).await.unwrap();
-    assert_eq!(listed.iter().map(|it| it.base.id).collect::<Vec<_>>(), [own]);
-    let foreign = BaseRef { access, id: other };
+    let listed_bases = bases.list(access).await.unwrap();
+    assert_eq!(listed_bases.iter().map(|it| it.base.id).collect::<Vec<_>>(), [own_base]);
+    let foreign = BaseRef { access, id: other_base };
     assert_eq!(bases.find(foreign).await.unwrap(), None);
     assert_eq!(bases.stats(foreign, NOW, QUOTAS).await.unwrap(), None);
     assert!(!bases.set_prompt(foreign, None, nothing()).await.unwrap());
-    let shared = bases.find(server(other)).await.unwrap().unwrap();
-    assert_eq!(shared.shared_with, [sales]);
+    let shared_base = bases.find(server(other_base)).await.unwrap().unwrap();
+    assert_eq!(shared_base.shared_with, [sales]);
 }
 
 async fn concurrent_bases_do_not_exceed_the_quota_of_the_owner(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
     let names: Vec<String> = (0..10).map(|it| format!("Base {it}")).collect();
     let creations = names.iter().map(|it| bases.create(base_named(it, DEFAULT), QUOTAS, nothing()));
-    let created = join_all(creations)
+    let created_count = join_all(creations)
         .await
         .into_iter()
         .map(Result::unwrap)
         .filter(|it| *it == BaseChangeOutcome::Done)
         .count();
-    assert_eq!(created, 5);
+    assert_eq!(created_count, 5);
     assert_eq!(bases.list(BaseAccess::Server).await.unwrap().len(), 5);
 
     let full = bases.create(base_named("More", DEFAULT), QUOTAS, nothing()).await.unwrap();
@@ -106,13 +108,13 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
     }
     base(&db, "Own", sales).await;
     let groups = [sales];
-    let shared = join_all(ids.iter().map(|it| bases.share(*it, &groups, QUOTAS, nothing())))
+    let shared_count = join_all(ids.iter().map(|it| bases.share(*it, &groups, QUOTAS, nothing())))
         .await
         .into_iter()
         .map(Result::unwrap)
         .filter(|it| *it == BaseChangeOutcome::Done)
         .count();
-    assert_eq!(shared, 4);
+    assert_eq!(shared_count, 4);
 
     // What is shared already is not counted again.
     let mut repeated = 0;
@@ -139,10 +141,10 @@ async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
         ids.push(base(&db, name, DEFAULT).await);
     }
     let quotas = pia_knowledge::GroupQuotas { bases: 2, ..QUOTAS };
-    let full = bases.bind(ada, &ids, quotas, nothing()).await.unwrap();
+    let full_outcome = bases.bind(ada, &ids, quotas, nothing()).await.unwrap();
     assert!(
-        matches!(full, BaseChangeOutcome::QuotaExceeded { limit: 2, current: 3, .. }),
-        "{full:?}"
+        matches!(full_outcome, BaseChangeOutcome::QuotaExceeded { limit: 2, current: 3, .. }),
+        "{full_outcome:?}"
     );
     assert_eq!(bases.list_bound(ada).await.unwrap().unwrap(), []);
     assert_eq!(
@@ -158,8 +160,8 @@ async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
     );
 
     let nowhere = KnowledgeBaseId::generate();
-    let unknown = bases.bind(ada, &[nowhere], quotas, nothing()).await.unwrap();
-    assert_eq!(unknown, BaseChangeOutcome::UnknownBase(nowhere));
+    let unknown_outcome = bases.bind(ada, &[nowhere], quotas, nothing()).await.unwrap();
+    assert_eq!(unknown_outcome, BaseChangeOutcome::UnknownBase(nowhere));
     let unknown = bases.bind(PersonaId::generate(), &[], quotas, nothing()).await.unwrap();
     assert_eq!(unknown, BaseChangeOutcome::Unknown);
 }
@@ -177,8 +179,8 @@ async fn a_persona_counts_its_bases_for_the_groups_that_get_it(db: Database) {
     let exceeded =
         PersonaAssignmentOutcome::BaseQuotaExceeded { group: "Sales".to_owned(), limit: 1 };
     assert_eq!(full, exceeded);
-    let done = personas.assign(ada, &[sales], quotas(2), nothing()).await.unwrap();
-    assert_eq!(done, PersonaAssignmentOutcome::Done);
+    let done_outcome = personas.assign(ada, &[sales], quotas(2), nothing()).await.unwrap();
+    assert_eq!(done_outcome, PersonaAssignmentOutcome::Done);
 }
 
 async fn statistics_count_documents_and_tokens(db: Database) {

@@ -23,31 +23,31 @@ async fn a_member_searches_own_shared_and_bound_bases(db: Database) {
     let store = SqlChunks::new(db.clone());
     let bases = SqlKnowledgeBases::new(db.clone());
     let sales = group(&db, "Sales").await;
-    let other = group(&db, "Other").await;
+    let other_group = group(&db, "Other").await;
     let nothing = SideEffects::default;
-    let own = base(&db, "Own", sales).await;
-    let shared = base(&db, "Shared", DEFAULT).await;
-    let bound = base(&db, "Bound", DEFAULT).await;
-    let foreign = base(&db, "Foreign", other).await;
+    let own_base = base(&db, "Own", sales).await;
+    let shared_base = base(&db, "Shared", DEFAULT).await;
+    let bound_base = base(&db, "Bound", DEFAULT).await;
+    let foreign_base = base(&db, "Foreign", other_group).await;
     base(&db, "Empty", sales).await;
-    for (at, base) in [own, shared, bound, foreign].into_iter().enumerate() {
+    for (at, base) in [own_base, shared_base, bound_base, foreign_base].into_iter().enumerate() {
         document(&db, base, &format!("text{at}")).await;
         ingest(&db).await;
     }
-    bases.share(shared, &[sales], QUOTAS, nothing()).await.unwrap();
+    bases.share(shared_base, &[sales], QUOTAS, nothing()).await.unwrap();
     let ada = persona(&db, &[sales]).await;
-    let eve = persona(&db, &[other]).await;
-    bases.bind(ada, &[bound], QUOTAS, nothing()).await.unwrap();
-    bases.bind(eve, &[foreign], QUOTAS, nothing()).await.unwrap();
+    let eve = persona(&db, &[other_group]).await;
+    bases.bind(ada, &[bound_base], QUOTAS, nothing()).await.unwrap();
+    bases.bind(eve, &[foreign_base], QUOTAS, nothing()).await.unwrap();
 
     let searched = async |persona: Option<PersonaId>| {
         let bases = store.searched_bases(sales, persona).await.unwrap();
         bases.into_iter().map(|it| it.id).collect::<Vec<_>>()
     };
-    assert_eq!(searched(None).await, [own, shared]);
-    assert_eq!(searched(Some(ada)).await, [bound, own, shared]);
-    assert_eq!(searched(Some(eve)).await, [own, shared]);
-    assert_eq!(searched(Some(PersonaId::generate())).await, [own, shared]);
+    assert_eq!(searched(None).await, [own_base, shared_base]);
+    assert_eq!(searched(Some(ada)).await, [bound_base, own_base, shared_base]);
+    assert_eq!(searched(Some(eve)).await, [own_base, shared_base]);
+    assert_eq!(searched(Some(PersonaId::generate())).await, [own_base, shared_base]);
 
     let draft = PersonaDraft {
         name: Some("Ada".to_owned()),
@@ -57,7 +57,7 @@ async fn a_member_searches_own_shared_and_bound_bases(db: Database) {
     let content = draft.validate().unwrap();
     let update = PersonaUpdate { content, is_active: Some(false), at: NOW, expected: None };
     SqlManagedPersonas::new(db.clone()).replace(ada, update, nothing()).await.unwrap();
-    assert_eq!(searched(Some(ada)).await, [own, shared]);
+    assert_eq!(searched(Some(ada)).await, [own_base, shared_base]);
 }
 
 async fn passages_have_their_neighbours(db: Database) {
@@ -108,13 +108,14 @@ async fn misses_are_counted_for_each_base(db: Database) {
     let store = SqlChunks::new(db.clone());
     let travel = base(&db, "Travel", DEFAULT).await;
     let law = base(&db, "Law", DEFAULT).await;
-    let other = base(&db, "Other", DEFAULT).await;
+    let other_base = base(&db, "Other", DEFAULT).await;
     let later = NOW + std::time::Duration::from_mins(1);
     store.count_miss(&[travel, law], NOW).await.unwrap();
     store.count_miss(&[travel], later).await.unwrap();
 
     let bases = SqlKnowledgeBases::new(db.clone());
-    for (base, expected) in [(travel, (2, Some(later))), (law, (1, Some(NOW))), (other, (0, None))]
+    for (base, expected) in
+        [(travel, (2, Some(later))), (law, (1, Some(NOW))), (other_base, (0, None))]
     {
         let stats = bases.stats(server(base), NOW, QUOTAS).await.unwrap().unwrap();
         assert_eq!((stats.miss_count, stats.last_missed_at), expected);

@@ -33,12 +33,12 @@ async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     let id = document(&db, travel, "one two").await;
 
-    let listed = documents.list(server(travel)).await.unwrap().unwrap();
-    assert_eq!(listed.len(), 1);
-    let pending = documents.find(of(travel, id)).await.unwrap().unwrap();
-    assert_eq!(listed[0], pending);
-    assert_eq!(pending.status, DocumentStatus::Pending);
-    assert_eq!(pending.size_bytes, 7);
+    let listed_documents = documents.list(server(travel)).await.unwrap().unwrap();
+    assert_eq!(listed_documents.len(), 1);
+    let pending_document = documents.find(of(travel, id)).await.unwrap().unwrap();
+    assert_eq!(listed_documents[0], pending_document);
+    assert_eq!(pending_document.status, DocumentStatus::Pending);
+    assert_eq!(pending_document.size_bytes, 7);
     let file = documents.content(of(travel, id)).await.unwrap().unwrap();
     assert_eq!(file.bytes, b"one two");
 
@@ -134,8 +134,8 @@ async fn a_document_of_the_same_source_is_replaced(db: Database) {
         panic!("not created");
     };
     let before = ingest(&db).await;
-    let same = put(&db, travel, Some("file:a"), "one").await;
-    assert_eq!(same, DocumentStoreOutcome::Unchanged(id, DocumentStatus::Ready));
+    let repeated_outcome = put(&db, travel, Some("file:a"), "one").await;
+    assert_eq!(repeated_outcome, DocumentStoreOutcome::Unchanged(id, DocumentStatus::Ready));
     assert_eq!(put(&db, travel, Some("file:a"), "two").await, DocumentStoreOutcome::Replaced(id));
 
     // Searches find the previous content until the new one is published.
@@ -153,9 +153,9 @@ async fn the_same_content_is_stored_once(db: Database) {
     let id = document(&db, travel, "one").await;
     assert_eq!(put(&db, travel, Some("b"), "one").await, DocumentStoreOutcome::Duplicate(id));
     let outcomes = join_all((0..8).map(|_| put(&db, travel, None, "two"))).await;
-    let created =
+    let created_count =
         outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
-    assert_eq!(created, 1);
+    assert_eq!(created_count, 1);
     let law = base(&db, "Law", DEFAULT).await;
     assert!(matches!(put(&db, law, None, "one").await, DocumentStoreOutcome::Created(_)));
 }
@@ -164,12 +164,12 @@ async fn one_of_concurrent_documents_of_one_source_is_created(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     let texts: Vec<String> = (0..8).map(|it| format!("text {it}")).collect();
     let outcomes = join_all(texts.iter().map(|it| put(&db, travel, Some("file:a"), it))).await;
-    let created =
+    let created_count =
         outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
-    let replaced =
+    let replaced_count =
         outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Replaced(_))).count();
-    assert_eq!(created, 1);
-    assert_eq!(replaced, 7);
+    assert_eq!(created_count, 1);
+    assert_eq!(replaced_count, 7);
 }
 
 async fn concurrent_documents_do_not_exceed_the_quotas_of_the_owner(db: Database) {
@@ -177,9 +177,9 @@ async fn concurrent_documents_do_not_exceed_the_quotas_of_the_owner(db: Database
     let texts: Vec<String> = (0..8).map(|it| format!("text {it}")).collect();
     let puts = texts.iter().zip(bases.iter().cycle()).map(|(text, it)| put(&db, *it, None, text));
     let outcomes = join_all(puts).await;
-    let created =
+    let created_count =
         outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
-    assert_eq!(created, 3);
+    assert_eq!(created_count, 3);
 
     let exceeded = outcomes.into_iter().find_map(|it| match it {
         DocumentStoreOutcome::QuotaExceeded(quota) => Some(quota),
@@ -194,8 +194,11 @@ async fn concurrent_documents_do_not_exceed_the_quotas_of_the_owner(db: Database
 async fn a_replacement_counts_its_growth_alone(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), &"x".repeat(900)).await;
-    let replaced = put(&db, travel, Some("a"), &"y".repeat(1_000)).await;
-    assert!(matches!(replaced, DocumentStoreOutcome::Replaced(_)), "{replaced:?}");
+    let replacement_outcome = put(&db, travel, Some("a"), &"y".repeat(1_000)).await;
+    assert!(
+        matches!(replacement_outcome, DocumentStoreOutcome::Replaced(_)),
+        "{replacement_outcome:?}"
+    );
     let full = put(&db, travel, Some("a"), &"z".repeat(1_001)).await;
     let DocumentStoreOutcome::QuotaExceeded(quota) = full else { panic!("{full:?}") };
     assert_eq!(quota.resource, "KnowledgeStorageBytes");
@@ -218,15 +221,20 @@ async fn a_failed_document_is_queued_again(db: Database) {
 
     let job = claim(&db, NOW).await.unwrap();
     assert!(queue.fail(job.claim, "damaged", None).await.unwrap());
-    let failed = documents.find(of(travel, id)).await.unwrap().unwrap();
-    assert_eq!(failed.status, DocumentStatus::Failed);
-    assert_eq!(failed.error.as_deref(), Some("damaged"));
+    let failed_document = documents.find(of(travel, id)).await.unwrap().unwrap();
+    assert_eq!(failed_document.status, DocumentStatus::Failed);
+    assert_eq!(failed_document.error.as_deref(), Some("damaged"));
     assert!(claim(&db, NOW).await.is_none());
 
     assert!(documents.retry(of(travel, id), NOW, SideEffects::default()).await.unwrap());
-    let again = claim(&db, NOW).await.unwrap();
-    assert!(queue.put_chunks(again.claim, new_chunks(MODEL, vec![chunk(0, "one")])).await.unwrap());
-    assert!(queue.fail(again.claim, "damaged", None).await.unwrap());
+    let repeated_job = claim(&db, NOW).await.unwrap();
+    assert!(
+        queue
+            .put_chunks(repeated_job.claim, new_chunks(MODEL, vec![chunk(0, "one")]))
+            .await
+            .unwrap()
+    );
+    assert!(queue.fail(repeated_job.claim, "damaged", None).await.unwrap());
 
     // The same content is queued again if it failed.
     let outcome = documents.replace(of(travel, id), content(None, "one"), QUOTAS, change()).await;
@@ -255,8 +263,8 @@ async fn a_manager_of_another_group_finds_nothing(db: Database) {
     assert!(!documents.retry(foreign, NOW, SideEffects::default()).await.unwrap());
 
     let new = || content(None, "two");
-    let stored = documents.put(base, new(), QUOTAS, change()).await.unwrap();
-    assert_eq!(stored, DocumentStoreOutcome::Unknown);
+    let storage_outcome = documents.put(base, new(), QUOTAS, change()).await.unwrap();
+    assert_eq!(storage_outcome, DocumentStoreOutcome::Unknown);
 
     let stored = documents.replace(foreign, new(), QUOTAS, change()).await.unwrap();
     assert_eq!(stored, DocumentStoreOutcome::Unknown);
@@ -270,21 +278,21 @@ async fn members_read_documents_of_the_bases_that_they_search(db: Database) {
     let documents = SqlDocuments::new(db.clone());
     let bases = SqlKnowledgeBases::new(db.clone());
     let sales = group(&db, "Sales").await;
-    let other = group(&db, "Other").await;
-    let shared = base(&db, "Shared", DEFAULT).await;
-    let bound = base(&db, "Bound", DEFAULT).await;
-    let first = document(&db, shared, "one").await;
-    let second = document(&db, bound, "two").await;
+    let other_group = group(&db, "Other").await;
+    let shared_base = base(&db, "Shared", DEFAULT).await;
+    let bound_base = base(&db, "Bound", DEFAULT).await;
+    let first_document = document(&db, shared_base, "one").await;
+    let second_document = document(&db, bound_base, "two").await;
     let read = async |group, id| documents.read(group, id).await.unwrap().map(|it| it.file.bytes);
-    assert_eq!(read(DEFAULT, first).await, Some(b"one".to_vec()));
-    assert_eq!(read(sales, first).await, None);
-    assert_eq!(read(sales, second).await, None);
+    assert_eq!(read(DEFAULT, first_document).await, Some(b"one".to_vec()));
+    assert_eq!(read(sales, first_document).await, None);
+    assert_eq!(read(sales, second_document).await, None);
 
-    bases.share(shared, &[sales], QUOTAS, SideEffects::default()).await.unwrap();
+    bases.share(shared_base, &[sales], QUOTAS, SideEffects::default()).await.unwrap();
     let ada = persona(&db, &[sales]).await;
-    bases.bind(ada, &[bound], QUOTAS, SideEffects::default()).await.unwrap();
-    assert_eq!(read(sales, first).await, Some(b"one".to_vec()));
-    assert_eq!(read(sales, second).await, Some(b"two".to_vec()));
-    assert_eq!(read(other, first).await, None);
-    assert_eq!(read(other, second).await, None);
+    bases.bind(ada, &[bound_base], QUOTAS, SideEffects::default()).await.unwrap();
+    assert_eq!(read(sales, first_document).await, Some(b"one".to_vec()));
+    assert_eq!(read(sales, second_document).await, Some(b"two".to_vec()));
+    assert_eq!(read(other_group, first_document).await, None);
+    assert_eq!(read(other_group, second_document).await, None);
 }

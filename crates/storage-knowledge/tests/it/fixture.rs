@@ -72,8 +72,8 @@ pub(crate) async fn base(db: &Database, name: &str, owner: GroupId) -> Knowledge
     let base = base_named(name, owner);
     let id = base.id;
     let bases = SqlKnowledgeBases::new(db.clone());
-    let created = bases.create(base, QUOTAS, SideEffects::default()).await.unwrap();
-    assert_eq!(created, BaseChangeOutcome::Done);
+    let creation_outcome = bases.create(base, QUOTAS, SideEffects::default()).await.unwrap();
+    assert_eq!(creation_outcome, BaseChangeOutcome::Done);
     id
 }
 
@@ -165,8 +165,8 @@ pub(crate) async fn embed(db: &Database, model: &str) -> (IngestClaim, Vec<Chunk
     let ids: Vec<_> = chunks.iter().map(|it| it.id).collect();
     assert!(queue.put_chunks(job.claim, new_chunks(model, chunks)).await.unwrap());
 
-    let pending = queue.pending(job.claim, 100).await.unwrap();
-    let vectors = pending.iter().map(|it| vector_of(it.id, 2)).collect();
+    let pending_chunks = queue.pending(job.claim, 100).await.unwrap();
+    let vectors = pending_chunks.iter().map(|it| vector_of(it.id, 2)).collect();
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
     (job.claim, ids)
 }

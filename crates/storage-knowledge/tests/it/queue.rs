@@ -95,9 +95,9 @@ async fn waiting_claim(db: &Database) -> IngestClaim {
         assert_eq!(outcome, ReservationOutcome::Done);
     }
 
-    let new = chunk(0, "x");
-    let vectors = vec![vector_of(new.id, CHARGED)];
-    assert!(queue.put_chunks(charged, new_chunks(MODEL, vec![new])).await.unwrap());
+    let new_chunk = chunk(0, "x");
+    let vectors = vec![vector_of(new_chunk.id, CHARGED)];
+    assert!(queue.put_chunks(charged, new_chunks(MODEL, vec![new_chunk])).await.unwrap());
     assert!(queue.put_vectors(charged, vectors, NOW).await.unwrap());
     waiting
 }
@@ -119,17 +119,17 @@ async fn bases_are_served_in_turn(db: Database) {
     let sales = group(&db, "Sales").await;
     let minute = Duration::from_mins(1);
     let large = base(&db, "Large", DEFAULT).await;
-    let small = base(&db, "Small", sales).await;
+    let small_base = base(&db, "Small", sales).await;
     for text in ["one", "two", "three"] {
         document(&db, large, text).await;
     }
-    document(&db, small, "four").await;
+    document(&db, small_base, "four").await;
     let mut served = Vec::new();
     for at in 1..4 {
         served.push(claim(&db, NOW + minute * at).await.unwrap().base);
     }
-    assert_eq!(served.iter().filter(|it| **it == small).count(), 1, "{served:?}");
-    assert_ne!(served[2], small);
+    assert_eq!(served.iter().filter(|it| **it == small_base).count(), 1, "{served:?}");
+    assert_ne!(served[2], small_base);
 }
 
 async fn a_claim_is_held_until_it_expires(db: Database) {
@@ -149,23 +149,23 @@ async fn a_claim_that_expired_is_lost(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
     let travel = base(&db, "Travel", DEFAULT).await;
     document(&db, travel, "one").await;
-    let new = chunk(0, "one");
-    let lost = claim_with_chunks(&db, std::slice::from_ref(&new)).await.claim;
+    let new_chunk = chunk(0, "one");
+    let lost_claim = claim_with_chunks(&db, std::slice::from_ref(&new_chunk)).await.claim;
 
     let job = claim(&db, NOW + LEASE).await.unwrap();
 
     assert_eq!(job.split_for.as_deref(), Some(MODEL));
-    assert!(job.claim.fence > lost.fence);
+    assert!(job.claim.fence > lost_claim.fence);
     // The worker may have died of the document.
     assert_eq!(job.failures, 1);
 
-    let vectors = vec![vector_of(new.id, 1)];
-    assert!(!queue.extend(lost, NOW).await.unwrap());
-    assert!(!queue.put_chunks(lost, new_chunks(MODEL, Vec::new())).await.unwrap());
-    assert!(!queue.put_vectors(lost, vectors.clone(), NOW).await.unwrap());
-    assert_eq!(queue.reserve(lost, 1, QUOTA, NOW).await.unwrap(), ReservationOutcome::Lost);
-    assert!(!queue.publish(lost).await.unwrap());
-    assert!(!queue.fail(lost, "x", None).await.unwrap());
+    let vectors = vec![vector_of(new_chunk.id, 1)];
+    assert!(!queue.extend(lost_claim, NOW).await.unwrap());
+    assert!(!queue.put_chunks(lost_claim, new_chunks(MODEL, Vec::new())).await.unwrap());
+    assert!(!queue.put_vectors(lost_claim, vectors.clone(), NOW).await.unwrap());
+    assert_eq!(queue.reserve(lost_claim, 1, QUOTA, NOW).await.unwrap(), ReservationOutcome::Lost);
+    assert!(!queue.publish(lost_claim).await.unwrap());
+    assert!(!queue.fail(lost_claim, "x", None).await.unwrap());
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
 }
 
@@ -174,9 +174,9 @@ async fn a_chunk_with_a_vector_is_not_pending(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     document(&db, travel, "one").await;
     let job = claim_with_chunks(&db, &[chunk(0, "one")]).await;
-    let pending = queue.pending(job.claim, LIMIT).await.unwrap();
+    let pending_chunks = queue.pending(job.claim, LIMIT).await.unwrap();
 
-    let vectors = vec![vector_of(pending[0].id, 1)];
+    let vectors = vec![vector_of(pending_chunks[0].id, 1)];
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
 
     assert!(queue.pending(job.claim, LIMIT).await.unwrap().is_empty());
@@ -188,15 +188,15 @@ async fn publishing_ends_a_claim(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
     let travel = base(&db, "Travel", DEFAULT).await;
     document(&db, travel, "one").await;
-    let new = chunk(0, "one");
-    let job = claim_with_chunks(&db, std::slice::from_ref(&new)).await;
-    let vectors = vec![vector_of(new.id, 1)];
+    let new_chunk = chunk(0, "one");
+    let job = claim_with_chunks(&db, std::slice::from_ref(&new_chunk)).await;
+    let vectors = vec![vector_of(new_chunk.id, 1)];
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
 
     assert!(queue.publish(job.claim).await.unwrap());
 
     assert!(!queue.publish(job.claim).await.unwrap());
-    let contexts = vec![context(&new, "About one.")];
+    let contexts = vec![context(&new_chunk, "About one.")];
     assert!(!queue.put_contexts(job.claim, contexts, NOW).await.unwrap());
 }
 
@@ -204,29 +204,29 @@ async fn all_claims_are_released(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
     let travel = base(&db, "Travel", DEFAULT).await;
     document(&db, travel, "one").await;
-    let first = claim(&db, NOW).await.unwrap();
+    let first_job = claim(&db, NOW).await.unwrap();
     queue.release_all(NOW).await.unwrap();
-    assert!(!queue.extend(first.claim, NOW).await.unwrap());
-    let second = claim(&db, NOW).await.unwrap();
-    assert_eq!(second.claim.document, first.claim.document);
-    assert_eq!(second.failures, 1);
+    assert!(!queue.extend(first_job.claim, NOW).await.unwrap());
+    let second_job = claim(&db, NOW).await.unwrap();
+    assert_eq!(second_job.claim.document, first_job.claim.document);
+    assert_eq!(second_job.failures, 1);
 }
 
 async fn new_content_ends_a_claim(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
     let travel = base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), "one").await;
-    let old = chunk(0, "one");
-    let first = claim_with_chunks(&db, std::slice::from_ref(&old)).await;
+    let old_chunk = chunk(0, "one");
+    let first_job = claim_with_chunks(&db, std::slice::from_ref(&old_chunk)).await;
 
     put(&db, travel, Some("a"), "two").await;
 
-    assert!(!queue.publish(first.claim).await.unwrap());
+    assert!(!queue.publish(first_job.claim).await.unwrap());
     // The worker may have stored its point.
-    assert_eq!(SqlChunks::new(db.clone()).list_removed(LIMIT).await.unwrap(), [old.id]);
-    let second = claim(&db, NOW).await.unwrap();
-    assert_eq!(second.content, b"two");
-    assert_eq!(second.split_for, None);
+    assert_eq!(SqlChunks::new(db.clone()).list_removed(LIMIT).await.unwrap(), [old_chunk.id]);
+    let second_job = claim(&db, NOW).await.unwrap();
+    assert_eq!(second_job.content, b"two");
+    assert_eq!(second_job.split_for, None);
 }
 
 async fn deleting_a_document_ends_a_claim(db: Database) {
@@ -252,8 +252,8 @@ async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
     let chunks = [chunk(0, "one"), chunk(1, "three")];
     let job = claim_with_chunks(&db, &chunks).await;
 
-    let pending = queue.pending(job.claim, LIMIT).await.unwrap();
-    assert_eq!(pending.iter().map(|it| it.id).collect::<Vec<_>>(), [chunks[1].id]);
+    let pending_chunks = queue.pending(job.claim, LIMIT).await.unwrap();
+    assert_eq!(pending_chunks.iter().map(|it| it.id).collect::<Vec<_>>(), [chunks[1].id]);
     let document = SqlDocuments::new(db.clone()).find(of(travel, job.claim.document)).await;
     let progress = document.unwrap().unwrap().progress;
     assert_eq!(progress, Some(IngestionProgress { embedded: 1, total: 2 }));
@@ -276,17 +276,17 @@ async fn storing_contexts_ends_a_series_of_failures(db: Database) {
     claim(&db, NOW).await.unwrap();
     let job = claim(&db, NOW + LEASE).await.unwrap();
     assert_eq!(job.failures, 1);
-    let new = chunk(0, "one");
-    let contexts = vec![context(&new, "About one.")];
-    assert!(queue.put_chunks(job.claim, new_chunks(MODEL, vec![new])).await.unwrap());
+    let new_chunk = chunk(0, "one");
+    let contexts = vec![context(&new_chunk, "About one.")];
+    assert!(queue.put_chunks(job.claim, new_chunks(MODEL, vec![new_chunk])).await.unwrap());
 
     assert!(queue.put_contexts(job.claim, contexts, NOW).await.unwrap());
 
     assert!(queue.postpone(job.claim, "outage", NOW).await.unwrap());
-    let retried = claim(&db, NOW).await.unwrap();
-    assert_eq!(retried.failures, 0);
-    let pending = queue.pending(retried.claim, LIMIT).await.unwrap();
-    assert_eq!(pending[0].context.as_deref(), Some("About one."));
+    let retried_job = claim(&db, NOW).await.unwrap();
+    assert_eq!(retried_job.failures, 0);
+    let pending_chunks = queue.pending(retried_job.claim, LIMIT).await.unwrap();
+    assert_eq!(pending_chunks[0].context.as_deref(), Some("About one."));
 }
 
 async fn contexts_are_stored_and_charged(db: Database) {
@@ -299,15 +299,15 @@ async fn contexts_are_stored_and_charged(db: Database) {
     let contexts = vec![ChunkContext { tokens: CHARGED, ..context(&chunks[0], "About one.") }];
     assert!(queue.put_contexts(job.claim, contexts, NOW).await.unwrap());
 
-    let pending = queue.pending(job.claim, LIMIT).await.unwrap();
-    assert_eq!(pending[0].context.as_deref(), Some("About one."));
-    assert_eq!(pending[1].context, None);
+    let pending_chunks = queue.pending(job.claim, LIMIT).await.unwrap();
+    assert_eq!(pending_chunks[0].context.as_deref(), Some("About one."));
+    assert_eq!(pending_chunks[1].context, None);
 
     let too_many = QUOTA - CHARGED + 1;
     let outcome = queue.reserve(job.claim, too_many, QUOTA, NOW).await.unwrap();
     assert_eq!(outcome, ReservationOutcome::QuotaExceeded);
 
-    let vectors = pending.iter().map(|it| vector_of(it.id, 1)).collect();
+    let vectors = pending_chunks.iter().map(|it| vector_of(it.id, 1)).collect();
     assert!(queue.put_vectors(job.claim, vectors, NOW).await.unwrap());
     let embedded = queue.load_embedded(job.claim, 0, LIMIT).await.unwrap();
     assert_eq!(embedded[0].context, "About one.");
@@ -334,14 +334,14 @@ async fn points_of_chunks_that_are_gone_are_discarded(db: Database) {
     document(&db, travel, "one").await;
     let published = ingest(&db).await;
     document(&db, travel, "two").await;
-    let new = chunk(0, "two");
-    let gone = chunk(1, "three").id;
-    claim_with_chunks(&db, std::slice::from_ref(&new)).await;
+    let new_chunk = chunk(0, "two");
+    let missing_chunk = chunk(1, "three").id;
+    claim_with_chunks(&db, std::slice::from_ref(&new_chunk)).await;
 
-    queue.discard(&[published[0], new.id, gone]).await.unwrap();
-    queue.discard(&[gone]).await.unwrap();
+    queue.discard(&[published[0], new_chunk.id, missing_chunk]).await.unwrap();
+    queue.discard(&[missing_chunk]).await.unwrap();
 
-    assert_eq!(SqlChunks::new(db).list_removed(LIMIT).await.unwrap(), [gone]);
+    assert_eq!(SqlChunks::new(db).list_removed(LIMIT).await.unwrap(), [missing_chunk]);
 }
 
 async fn contexts_outlive_a_change_of_the_model(db: Database) {
@@ -359,8 +359,8 @@ async fn contexts_outlive_a_change_of_the_model(db: Database) {
     let new = NewChunks { needs_contexts: true, ..new_chunks("m2", chunks) };
     assert!(queue.put_chunks(job.claim, new).await.unwrap());
 
-    let pending = queue.pending(job.claim, LIMIT).await.unwrap();
-    let contexts: Vec<_> = pending.iter().map(|it| it.context.as_deref()).collect();
+    let pending_chunks = queue.pending(job.claim, LIMIT).await.unwrap();
+    let contexts: Vec<_> = pending_chunks.iter().map(|it| it.context.as_deref()).collect();
     assert_eq!(contexts, [Some("About one."), Some(""), None]);
 }
 
@@ -384,8 +384,8 @@ async fn published_chunks_without_a_context_get_one(db: Database) {
     let new = NewChunks { needs_contexts: true, ..new_chunks(MODEL, chunks) };
     assert!(queue.put_chunks(job.claim, new).await.unwrap());
 
-    let pending = queue.pending(job.claim, LIMIT).await.unwrap();
-    assert_eq!(pending.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["two"]);
+    let pending_chunks = queue.pending(job.claim, LIMIT).await.unwrap();
+    assert_eq!(pending_chunks.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["two"]);
 }
 
 async fn published_chunks_keep_their_vectors_if_no_contexts_are_needed(db: Database) {
@@ -409,8 +409,8 @@ async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
     let outcomes: Vec<ReservationOutcome> =
         join_all(reservations).await.into_iter().map(Result::unwrap).collect();
 
-    let reserved = outcomes.iter().filter(|it| **it == ReservationOutcome::Done).count();
-    assert_eq!(reserved, 2);
+    let reserved_count = outcomes.iter().filter(|it| **it == ReservationOutcome::Done).count();
+    assert_eq!(reserved_count, 2);
 }
 
 async fn charged_tokens_count_instead_of_reserved_ones(db: Database) {
@@ -418,11 +418,11 @@ async fn charged_tokens_count_instead_of_reserved_ones(db: Database) {
     let waiting = waiting_claim(&db).await;
     let free = QUOTA - RESERVED - CHARGED;
 
-    let too_many = queue.reserve(waiting, free + 1, QUOTA, NOW).await.unwrap();
-    let exact = queue.reserve(waiting, free, QUOTA, NOW).await.unwrap();
+    let too_many_outcome = queue.reserve(waiting, free + 1, QUOTA, NOW).await.unwrap();
+    let exact_outcome = queue.reserve(waiting, free, QUOTA, NOW).await.unwrap();
 
-    assert_eq!(too_many, ReservationOutcome::QuotaExceeded);
-    assert_eq!(exact, ReservationOutcome::Done);
+    assert_eq!(too_many_outcome, ReservationOutcome::QuotaExceeded);
+    assert_eq!(exact_outcome, ReservationOutcome::Done);
 }
 
 async fn a_month_has_its_own_tokens(db: Database) {
@@ -457,12 +457,12 @@ async fn an_outage_is_not_a_failure_of_the_document(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
     let travel = base(&db, "Travel", DEFAULT).await;
     document(&db, travel, "one").await;
-    let first = claim(&db, NOW).await.unwrap();
-    assert!(queue.fail(first.claim, "unavailable", Some(NOW)).await.unwrap());
-    let second = claim(&db, NOW).await.unwrap();
+    let first_job = claim(&db, NOW).await.unwrap();
+    assert!(queue.fail(first_job.claim, "unavailable", Some(NOW)).await.unwrap());
+    let second_job = claim(&db, NOW).await.unwrap();
 
-    assert!(queue.postpone(second.claim, "outage", NOW).await.unwrap());
+    assert!(queue.postpone(second_job.claim, "outage", NOW).await.unwrap());
 
-    assert!(!queue.postpone(second.claim, "outage", NOW).await.unwrap());
+    assert!(!queue.postpone(second_job.claim, "outage", NOW).await.unwrap());
     assert_eq!(claim(&db, NOW).await.unwrap().failures, 1);
 }

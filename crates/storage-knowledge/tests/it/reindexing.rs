@@ -95,8 +95,8 @@ async fn all_documents_are_published_at_the_end(db: Database) {
     assert_eq!(world.found(&world.chunks).await, 3);
     assert_eq!(world.found(&new).await, 0);
     assert_eq!(world.models().await, models(MODEL, Some(OTHER)));
-    let held = world.document(first.document).await;
-    assert_eq!(held.status, DocumentStatus::Processing);
+    let held_document = world.document(first.document).await;
+    assert_eq!(held_document.status, DocumentStatus::Processing);
     assert!(!world.queue().publish(first).await.unwrap());
     world.queue().release_all(NOW).await.unwrap();
 
@@ -149,19 +149,19 @@ async fn an_index_by_another_model_drops_documents_that_fail(db: Database) {
     world.reindex(OTHER).await;
     let (first, new) = embed(&db, OTHER).await;
     assert!(world.queue().publish(first).await.unwrap());
-    let last = claim(&db, NOW).await.unwrap().claim;
-    let id = last.document;
+    let last_claim = claim(&db, NOW).await.unwrap().claim;
+    let id = last_claim.document;
 
-    assert!(world.queue().fail(last, "damaged", None).await.unwrap());
+    assert!(world.queue().fail(last_claim, "damaged", None).await.unwrap());
 
     assert_eq!(world.models().await, models(OTHER, None));
     assert_eq!(world.found(&world.chunks).await, 0);
     assert_eq!(world.found(&new).await, 1);
 
-    let failed = world.document(id).await;
-    assert_eq!(failed.status, DocumentStatus::Failed);
-    assert_eq!(failed.chunk_count, 0);
-    assert_eq!(failed.error.as_deref(), Some("damaged"));
+    let failed_document = world.document(id).await;
+    assert_eq!(failed_document.status, DocumentStatus::Failed);
+    assert_eq!(failed_document.chunk_count, 0);
+    assert_eq!(failed_document.error.as_deref(), Some("damaged"));
 
     // It is published at once if it succeeds later.
     let documents = SqlDocuments::new(db.clone());
@@ -211,15 +211,15 @@ async fn a_second_start_queues_only_failed_documents(db: Database) {
     world.reindex(OTHER).await;
     let (held, _) = embed(&db, OTHER).await;
     assert!(world.queue().publish(held).await.unwrap());
-    let failed = claim(&db, NOW).await.unwrap().claim;
-    assert!(world.queue().fail(failed, "damaged", None).await.unwrap());
-    let working = claim(&db, NOW).await.unwrap().claim;
+    let failed_claim = claim(&db, NOW).await.unwrap().claim;
+    assert!(world.queue().fail(failed_claim, "damaged", None).await.unwrap());
+    let working_claim = claim(&db, NOW).await.unwrap().claim;
 
     assert_eq!(world.reindex(OTHER).await, Some(1));
 
-    assert!(world.queue().extend(working, NOW).await.unwrap());
+    assert!(world.queue().extend(working_claim, NOW).await.unwrap());
     assert_eq!(world.document(held.document).await.status, DocumentStatus::Processing);
-    assert_eq!(world.document(failed.document).await.status, DocumentStatus::Pending);
+    assert_eq!(world.document(failed_claim.document).await.status, DocumentStatus::Pending);
 }
 
 async fn another_model_starts_over(db: Database) {
@@ -227,11 +227,11 @@ async fn another_model_starts_over(db: Database) {
     world.reindex(OTHER).await;
     let (held, new) = embed(&db, OTHER).await;
     assert!(world.queue().publish(held).await.unwrap());
-    let working = claim(&db, NOW).await.unwrap().claim;
+    let working_claim = claim(&db, NOW).await.unwrap().claim;
 
     assert_eq!(world.reindex("m3").await, Some(2));
 
-    assert!(!world.queue().extend(working, NOW).await.unwrap());
+    assert!(!world.queue().extend(working_claim, NOW).await.unwrap());
     assert_eq!(world.list_removed().await, new);
     for _ in 0..2 {
         let (claim, _) = embed(&db, "m3").await;
@@ -281,10 +281,10 @@ async fn the_first_document_determines_the_model(db: Database) {
     assert!(world.queue().publish(first).await.unwrap());
     assert!(!world.queue().publish(second).await.unwrap());
 
-    let again = claim(&db, NOW).await.unwrap();
-    assert_eq!(again.failures, 0);
-    assert_eq!(again.model.as_deref(), Some(MODEL));
-    assert_eq!(again.split_for.as_deref(), Some(OTHER));
+    let repeated_job = claim(&db, NOW).await.unwrap();
+    assert_eq!(repeated_job.failures, 0);
+    assert_eq!(repeated_job.model.as_deref(), Some(MODEL));
+    assert_eq!(repeated_job.split_for.as_deref(), Some(OTHER));
 }
 
 async fn an_empty_base_has_no_model(db: Database) {

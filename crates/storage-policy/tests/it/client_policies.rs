@@ -56,24 +56,25 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
     let b = create_policy(&policies, "b").await;
     let a = create_policy(&policies, "A").await;
 
-    let found = policies.find(b).await.unwrap().unwrap();
-    assert_eq!(found, ClientPolicy { id: b, draft: draft("b"), updated_at: NOW });
-    let listed = policies.all().await.unwrap();
-    assert_eq!(listed.iter().map(|it| it.id).collect::<Vec<_>>(), [a, b]);
-    assert_eq!(listed[0].document_bytes, DOCUMENT.len());
-    assert_eq!(listed[0].group_count, 0);
+    let found_policy = policies.find(b).await.unwrap().unwrap();
+    assert_eq!(found_policy, ClientPolicy { id: b, draft: draft("b"), updated_at: NOW });
+    let listed_policies = policies.all().await.unwrap();
+    assert_eq!(listed_policies.iter().map(|it| it.id).collect::<Vec<_>>(), [a, b]);
+    assert_eq!(listed_policies[0].document_bytes, DOCUMENT.len());
+    assert_eq!(listed_policies[0].group_count, 0);
 
     let other = ClientPolicyDraft::parse(Some("c"), None, None).unwrap();
     let later = Timestamp::from_micros(NOW.micros() + 1);
-    let replaced =
+    let replacement_outcome =
         policies.replace(b, update(other.clone(), later), noting("replace")).await.unwrap();
-    assert_eq!(replaced, PolicyStoreOutcome::Done);
+    assert_eq!(replacement_outcome, PolicyStoreOutcome::Done);
 
     let found = policies.find(b).await.unwrap().unwrap();
     assert_eq!(found, ClientPolicy { id: b, draft: other.clone(), updated_at: later });
     let nowhere = ClientPolicyId::generate();
-    let unknown = policies.replace(nowhere, update(other, later), noting("replace")).await.unwrap();
-    assert_eq!(unknown, PolicyStoreOutcome::Unknown);
+    let unknown_outcome =
+        policies.replace(nowhere, update(other, later), noting("replace")).await.unwrap();
+    assert_eq!(unknown_outcome, PolicyStoreOutcome::Unknown);
     assert_eq!(count_noted(&db, "create").await, 2);
     assert_eq!(count_noted(&db, "replace").await, 1);
 }
@@ -85,16 +86,17 @@ async fn names_are_unique_among_live_policies(db: Database) {
     let again =
         ClientPolicy { id: ClientPolicyId::generate(), draft: draft("SALES"), updated_at: NOW };
 
-    let taken = policies.create(again.clone(), ADMIN, noting("taken")).await.unwrap();
-    let renamed =
+    let conflict_outcome = policies.create(again.clone(), ADMIN, noting("taken")).await.unwrap();
+    let renaming_outcome =
         policies.replace(second, update(draft("sales"), NOW), noting("taken")).await.unwrap();
-    assert_eq!(taken, PolicyStoreOutcome::NameTaken);
-    assert_eq!(renamed, PolicyStoreOutcome::NameTaken);
-    let same = policies.replace(first, update(draft("SALES"), NOW), noting("same")).await.unwrap();
-    assert_eq!(same, PolicyStoreOutcome::Done);
+    assert_eq!(conflict_outcome, PolicyStoreOutcome::NameTaken);
+    assert_eq!(renaming_outcome, PolicyStoreOutcome::NameTaken);
+    let repeated_outcome =
+        policies.replace(first, update(draft("SALES"), NOW), noting("same")).await.unwrap();
+    assert_eq!(repeated_outcome, PolicyStoreOutcome::Done);
 
-    let deleted = policies.delete(first, NOW, noting("delete")).await.unwrap();
-    assert_eq!(deleted, PolicyDeletionOutcome::Done);
+    let deletion_outcome = policies.delete(first, NOW, noting("delete")).await.unwrap();
+    assert_eq!(deletion_outcome, PolicyDeletionOutcome::Done);
     assert_eq!(
         policies.create(again, ADMIN, noting("create")).await.unwrap(),
         PolicyStoreOutcome::Done
@@ -114,8 +116,8 @@ async fn an_assigned_policy_is_not_deleted(db: Database) {
     assert_eq!(policies.of_group(sales).await.unwrap(), Some(None));
 
     for group in [sales, DEFAULT] {
-        let assigned = policies.assign(group, Some(id), noting("assign")).await.unwrap();
-        assert_eq!(assigned, PolicyAssignmentOutcome::Done);
+        let assignment_outcome = policies.assign(group, Some(id), noting("assign")).await.unwrap();
+        assert_eq!(assignment_outcome, PolicyAssignmentOutcome::Done);
     }
 
     let policy = ClientPolicy { id, draft: draft("One"), updated_at: NOW };
@@ -130,13 +132,14 @@ async fn an_assigned_policy_is_not_deleted(db: Database) {
     for group in [sales, DEFAULT] {
         policies.assign(group, None, noting("assign")).await.unwrap();
     }
-    let deleted = policies.delete(id, NOW, noting("delete")).await.unwrap();
-    assert_eq!(deleted, PolicyDeletionOutcome::Done);
+    let deletion_outcome = policies.delete(id, NOW, noting("delete")).await.unwrap();
+    assert_eq!(deletion_outcome, PolicyDeletionOutcome::Done);
 
-    let gone = policies.assign(sales, Some(id), noting("assign")).await.unwrap();
-    assert_eq!(gone, PolicyAssignmentOutcome::UnknownPolicy);
-    let nowhere = policies.assign(GroupId::generate(), None, noting("assign")).await.unwrap();
-    assert_eq!(nowhere, PolicyAssignmentOutcome::UnknownGroup);
+    let missing_outcome = policies.assign(sales, Some(id), noting("assign")).await.unwrap();
+    assert_eq!(missing_outcome, PolicyAssignmentOutcome::UnknownPolicy);
+    let unknown_outcome =
+        policies.assign(GroupId::generate(), None, noting("assign")).await.unwrap();
+    assert_eq!(unknown_outcome, PolicyAssignmentOutcome::UnknownGroup);
     assert_eq!(policies.of_group(GroupId::generate()).await.unwrap(), None);
     assert_eq!(policies.groups_of(id).await.unwrap(), None);
 }

@@ -133,8 +133,8 @@ async fn one_of_concurrent_triages_of_one_version_is_stored(db: Database) {
     let calls = (0..20).map(|it| feedback.triage(entry.id, update(it), noting("triage")));
     let outcomes = join_all(calls).await.into_iter().map(Result::unwrap);
 
-    let done = outcomes.filter(|it| matches!(it, FeedbackChangeOutcome::Done(_))).count();
-    assert_eq!(done, 1);
+    let done_count = outcomes.filter(|it| matches!(it, FeedbackChangeOutcome::Done(_))).count();
+    assert_eq!(done_count, 1);
     assert_eq!(count_noted(&db, "triage").await, 1);
 }
 

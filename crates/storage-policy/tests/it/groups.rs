@@ -40,13 +40,14 @@ async fn groups_are_listed_with_their_members_the_default_one_first(db: Database
     person(&db).await;
     groups.put(user, zoo, nothing()).await.unwrap();
 
-    let listed = groups.all().await.unwrap();
+    let listed_groups = groups.all().await.unwrap();
 
-    let names: Vec<_> = listed.iter().map(|it| (it.group.name.as_str(), it.members)).collect();
+    let names: Vec<_> =
+        listed_groups.iter().map(|it| (it.group.name.as_str(), it.members)).collect();
     assert_eq!(names, [("Default", 1), ("aardvarks", 0), ("Zoo", 1)]);
-    assert!(listed[0].group.is_default && listed[0].group.id == DEFAULT);
-    assert_eq!(listed[2].group.id, zoo);
-    assert_eq!(listed[2].group.created_at, START);
+    assert!(listed_groups[0].group.is_default && listed_groups[0].group.id == DEFAULT);
+    assert_eq!(listed_groups[2].group.id, zoo);
+    assert_eq!(listed_groups[2].group.created_at, START);
 }
 
 async fn a_group_is_found_by_its_id_and_by_its_name_in_any_case(db: Database) {
@@ -71,8 +72,8 @@ async fn one_of_concurrent_groups_of_one_name_is_created(db: Database) {
     let all = (0..16).map(|n| groups.add(group_named(spelled[n % 4]), noting("made")));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    let taken = outcomes.iter().filter(|it| **it == GroupCreationOutcome::NameTaken).count();
-    assert_eq!(taken, 15);
+    let taken_count = outcomes.iter().filter(|it| **it == GroupCreationOutcome::NameTaken).count();
+    assert_eq!(taken_count, 15);
     assert_eq!(groups.all().await.unwrap().len(), 2);
     assert_eq!(count_noted(&db, "made").await, 1);
 }
@@ -103,8 +104,8 @@ async fn one_of_concurrent_renames_to_one_name_succeeds(db: Database) {
     let all = ids.iter().map(|it| groups.rename(*it, name("Best"), noting("renamed")));
     let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
 
-    let taken = outcomes.iter().filter(|it| **it == GroupRenameOutcome::NameTaken).count();
-    assert_eq!(taken, 7);
+    let taken_count = outcomes.iter().filter(|it| **it == GroupRenameOutcome::NameTaken).count();
+    assert_eq!(taken_count, 7);
     assert_eq!(count_noted(&db, "renamed").await, 1);
     assert!(groups.find_named(&name("best")).await.unwrap().is_some());
 }
@@ -119,14 +120,14 @@ async fn only_an_unused_group_other_than_the_default_one_is_deleted(db: Database
     let full = remove(id).await;
     let default = remove(DEFAULT).await;
     groups.put(user, DEFAULT, nothing()).await.unwrap();
-    let empty = remove(id).await;
-    let again = remove(id).await;
+    let empty_outcome = remove(id).await;
+    let repeated_outcome = remove(id).await;
 
     let in_use = GroupDeletionOutcome::InUse(GroupUse { members: 1, ..GroupUse::default() });
     assert_eq!(full, in_use);
     assert_eq!(default, GroupDeletionOutcome::IsDefault);
-    assert_eq!(empty, GroupDeletionOutcome::Done);
-    assert_eq!(again, GroupDeletionOutcome::Unknown);
+    assert_eq!(empty_outcome, GroupDeletionOutcome::Done);
+    assert_eq!(repeated_outcome, GroupDeletionOutcome::Unknown);
     assert_eq!(groups.settings(id).await.unwrap(), None);
     assert_eq!(count_noted(&db, "removed").await, 1);
 }
@@ -141,14 +142,14 @@ async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
     let plugin = crate::plugins::create_plugin(&plugins, "Tickets").await.id;
     plugins.assign(plugin, &[id], nothing()).await.unwrap();
 
-    let removed = groups.remove(id, noting("removed")).await.unwrap();
+    let removal_outcome = groups.remove(id, noting("removed")).await.unwrap();
     personas.delete(persona, START, nothing()).await.unwrap();
     plugins.delete(plugin, START, nothing()).await.unwrap();
-    let unused = groups.remove(id, noting("removed")).await.unwrap();
+    let unused_outcome = groups.remove(id, noting("removed")).await.unwrap();
 
     let by = GroupUse { personas: 1, plugins: 1, ..GroupUse::default() };
-    assert_eq!(removed, GroupDeletionOutcome::InUse(by));
-    assert_eq!(unused, GroupDeletionOutcome::Done);
+    assert_eq!(removal_outcome, GroupDeletionOutcome::InUse(by));
+    assert_eq!(unused_outcome, GroupDeletionOutcome::Done);
     assert_eq!(by.to_string(), "1 persona, 1 plugin");
     assert_eq!(count_noted(&db, "removed").await, 1);
 }
@@ -175,29 +176,29 @@ async fn a_member_is_moved_to_another_group_once(db: Database) {
     let groups = SqlGroups::new(db.clone());
     let id = group(&db, "Sales").await;
     let user = person(&db).await;
-    let other = person(&db).await;
+    let other_user = person(&db).await;
 
-    let first = groups.put(user, id, noting("put")).await.unwrap();
-    let second = groups.put(user, id, noting("put")).await.unwrap();
+    let first_outcome = groups.put(user, id, noting("put")).await.unwrap();
+    let second_outcome = groups.put(user, id, noting("put")).await.unwrap();
 
-    assert_eq!(first, MemberMoveOutcome::Done);
-    assert_eq!(second, MemberMoveOutcome::Done);
+    assert_eq!(first_outcome, MemberMoveOutcome::Done);
+    assert_eq!(second_outcome, MemberMoveOutcome::Done);
     assert_eq!(group_of(&db, user).await, id);
-    assert_eq!(group_of(&db, other).await, DEFAULT);
+    assert_eq!(group_of(&db, other_user).await, DEFAULT);
     assert_eq!(count_noted(&db, "put").await, 1);
 }
 
 async fn a_missing_group_or_account_is_reported_without_effects(db: Database) {
     let groups = SqlGroups::new(db.clone());
     let id = group(&db, "Sales").await;
-    let nowhere = GroupId::generate();
+    let unknown_group = GroupId::generate();
     let user = person(&db).await;
 
-    let renamed = groups.rename(nowhere, name("a"), noting("tried")).await.unwrap();
-    let no_group = groups.put(user, nowhere, noting("tried")).await.unwrap();
+    let renaming_outcome = groups.rename(unknown_group, name("a"), noting("tried")).await.unwrap();
+    let no_group = groups.put(user, unknown_group, noting("tried")).await.unwrap();
     let no_account = groups.put(UserId::generate(), id, noting("tried")).await.unwrap();
 
-    assert_eq!(renamed, GroupRenameOutcome::Unknown);
+    assert_eq!(renaming_outcome, GroupRenameOutcome::Unknown);
     assert_eq!(no_group, MemberMoveOutcome::UnknownGroup);
     assert_eq!(no_account, MemberMoveOutcome::UnknownAccount);
     assert_eq!(group_of(&db, user).await, DEFAULT);

@@ -205,12 +205,12 @@ async fn changes_are_made_one_after_the_other_and_all_or_none(db: Database) {
 
     change(&db, sales, &[Add(vec![ada, bob]), Remove(vec![ada])]).await;
     assert_eq!(members(&db, sales).await, [bob]);
-    let refused = change(&db, sales, &[Remove(vec![bob]), Add(vec![ada, stranger])]).await;
+    let refused_outcome = change(&db, sales, &[Remove(vec![bob]), Add(vec![ada, stranger])]).await;
 
-    assert_eq!(refused, MembersChangeOutcome::UnknownAccount(stranger));
+    assert_eq!(refused_outcome, MembersChangeOutcome::UnknownAccount(stranger));
     assert_eq!(members(&db, sales).await, [bob]);
-    let unknown = change(&db, GroupId::generate(), &[Add(vec![ada])]).await;
-    assert_eq!(unknown, MembersChangeOutcome::UnknownGroup);
+    let unknown_outcome = change(&db, GroupId::generate(), &[Add(vec![ada])]).await;
+    assert_eq!(unknown_outcome, MembersChangeOutcome::UnknownGroup);
 }
 
 async fn nobody_leaves_the_default_group_without_another(db: Database) {
@@ -276,8 +276,8 @@ async fn an_external_id_belongs_to_one_group(db: Database) {
     assert_eq!(set(sales, Some("g1")).await, ExternalIdOutcome::Done);
     assert_eq!(set(support, Some("g1")).await, ExternalIdOutcome::Taken);
     assert_eq!(set(GroupId::generate(), Some("g2")).await, ExternalIdOutcome::Unknown);
-    let found = groups.find(sales).await.unwrap().unwrap();
-    assert_eq!(found.group.external_id.as_deref(), Some("g1"));
+    let found_group = groups.find(sales).await.unwrap().unwrap();
+    assert_eq!(found_group.group.external_id.as_deref(), Some("g1"));
     assert_eq!(set(sales, None).await, ExternalIdOutcome::Done);
     assert_eq!(set(support, Some("g1")).await, ExternalIdOutcome::Done);
 }

@@ -34,8 +34,9 @@ pub(crate) fn group_named(group_name: &str) -> Group {
 pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
     let group = group_named(name);
     let id = group.id;
-    let added = SqlGroups::new(db.clone()).add(group, SideEffects::default()).await.unwrap();
-    assert_eq!(added, GroupCreationOutcome::Stored);
+    let addition_outcome =
+        SqlGroups::new(db.clone()).add(group, SideEffects::default()).await.unwrap();
+    assert_eq!(addition_outcome, GroupCreationOutcome::Stored);
     id
 }
 

@@ -74,10 +74,10 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
     assert_eq!(replaced.await.unwrap(), PersonaChangeOutcome::Done);
     let unchanged = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
     assert_eq!(unchanged.await.unwrap(), PersonaChangeOutcome::Done);
-    let found = personas.find(ada.id).await.unwrap().unwrap();
-    assert_eq!(found.content.name.as_str(), "Eve");
-    assert!(!found.is_active);
-    assert!(found.updated_at > NOW);
+    let found_persona = personas.find(ada.id).await.unwrap().unwrap();
+    assert_eq!(found_persona.content.name.as_str(), "Eve");
+    assert!(!found_persona.is_active);
+    assert!(found_persona.updated_at > NOW);
 
     assert!(personas.delete(ada.id, NOW, noting("delete")).await.unwrap());
     assert!(!personas.delete(ada.id, NOW, noting("delete")).await.unwrap());
@@ -108,20 +108,22 @@ async fn all_groups_are_replaced(db: Database) {
     let ada = create_persona(&personas, "Ada").await;
 
     for groups in [vec![DEFAULT, sales], vec![sales], vec![]] {
-        let assigned = personas.assign(ada, &groups, quotas(50), noting("assign")).await.unwrap();
-        assert_eq!(assigned, PersonaAssignmentOutcome::Done);
+        let assignment_outcome =
+            personas.assign(ada, &groups, quotas(50), noting("assign")).await.unwrap();
+        assert_eq!(assignment_outcome, PersonaAssignmentOutcome::Done);
         assert_eq!(personas.groups_of(ada).await.unwrap().unwrap(), groups);
         let count = personas.all().await.unwrap()[0].group_count;
         assert_eq!(count, groups.len() as u64);
     }
 
-    let nowhere = GroupId::generate();
-    let refused = personas.assign(ada, &[sales, nowhere], quotas(50), noting("x")).await.unwrap();
-    assert_eq!(refused, PersonaAssignmentOutcome::UnknownGroup(nowhere));
+    let unknown_group = GroupId::generate();
+    let refused_outcome =
+        personas.assign(ada, &[sales, unknown_group], quotas(50), noting("x")).await.unwrap();
+    assert_eq!(refused_outcome, PersonaAssignmentOutcome::UnknownGroup(unknown_group));
 
-    let unknown =
+    let unknown_outcome =
         personas.assign(PersonaId::generate(), &[sales], quotas(50), noting("x")).await.unwrap();
-    assert_eq!(unknown, PersonaAssignmentOutcome::Unknown);
+    assert_eq!(unknown_outcome, PersonaAssignmentOutcome::Unknown);
     assert_eq!(personas.groups_of(ada).await.unwrap().unwrap().len(), 0);
     assert_eq!(count_noted(&db, "x").await, 0);
 }
@@ -131,13 +133,13 @@ async fn all_plugins_are_replaced(db: Database) {
     let ada = create_persona(&personas, "Ada").await;
 
     for plugins in [vec![MEMORY, REMINDER], vec![REMINDER], vec![]] {
-        let bound = personas.bind(ada, &plugins, noting("bind")).await.unwrap();
-        assert_eq!(bound, PersonaBindingOutcome::Done);
+        let binding_outcome = personas.bind(ada, &plugins, noting("bind")).await.unwrap();
+        assert_eq!(binding_outcome, PersonaBindingOutcome::Done);
         assert_eq!(personas.plugins_of(ada).await.unwrap().unwrap(), plugins);
     }
     let nothing = PluginId::generate();
-    let refused = personas.bind(ada, &[nothing], noting("x")).await.unwrap();
-    assert_eq!(refused, PersonaBindingOutcome::UnknownPlugin(nothing));
+    let refused_outcome = personas.bind(ada, &[nothing], noting("x")).await.unwrap();
+    assert_eq!(refused_outcome, PersonaBindingOutcome::UnknownPlugin(nothing));
 }
 
 async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
@@ -157,10 +159,12 @@ async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
     assert_eq!(outcomes.iter().filter(|it| **it == full).count(), 5);
     let assigned =
         ids.iter().zip(&outcomes).find(|it| *it.1 == PersonaAssignmentOutcome::Done).unwrap().0;
-    let again = personas.assign(*assigned, &[sales], quotas(50), noting("assign")).await.unwrap();
-    assert_eq!(again, PersonaAssignmentOutcome::Done);
-    let other = personas.assign(ids[0], &[DEFAULT], quotas(0), noting("assign")).await.unwrap();
-    assert!(matches!(other, PersonaAssignmentOutcome::QuotaExceeded { limit: 0, .. }));
+    let repeated_outcome =
+        personas.assign(*assigned, &[sales], quotas(50), noting("assign")).await.unwrap();
+    assert_eq!(repeated_outcome, PersonaAssignmentOutcome::Done);
+    let other_outcome =
+        personas.assign(ids[0], &[DEFAULT], quotas(0), noting("assign")).await.unwrap();
+    assert!(matches!(other_outcome, PersonaAssignmentOutcome::QuotaExceeded { limit: 0, .. }));
 }
 
 async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {

@@ -74,16 +74,16 @@ async fn a_plugin_is_stored_listed_replaced_and_deleted(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
     let plugin = create_plugin(&plugins, "Tickets").await;
     assert_eq!(plugins.find(plugin.id).await.unwrap(), Some(plugin.clone()));
-    let listed = plugins.all().await.unwrap();
-    let names: Vec<_> = listed.iter().map(|it| &*it.plugin.content.name).collect();
+    let listed_plugins = plugins.all().await.unwrap();
+    let names: Vec<_> = listed_plugins.iter().map(|it| &*it.plugin.content.name).collect();
     assert_eq!(names, ["Memory", "Reminder", "Todo", "Tickets"]);
 
     let replaced = plugins.replace(plugin.id, update("Desk"), START, noting("update")).await;
     assert_eq!(replaced.unwrap(), PluginChangeOutcome::Done);
-    let stored = plugins.find(plugin.id).await.unwrap().unwrap();
-    assert_eq!(stored.content, content("Desk"));
-    assert!(!stored.is_active);
-    assert!(stored.updated_at > plugin.updated_at);
+    let stored_plugin = plugins.find(plugin.id).await.unwrap().unwrap();
+    assert_eq!(stored_plugin.content, content("Desk"));
+    assert!(!stored_plugin.is_active);
+    assert!(stored_plugin.updated_at > plugin.updated_at);
 
     let version = catalogue_version(&db).await;
     for expected in [PluginChangeOutcome::Done, PluginChangeOutcome::Unknown] {
@@ -128,9 +128,10 @@ async fn groups_get_only_their_plugins(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
     let plugin = create_plugin(&plugins, "Tickets").await;
     let sales = group(&db, "Sales").await;
-    let unknown = GroupId::generate();
-    let refused = plugins.assign(plugin.id, &[sales, unknown], noting("assign")).await.unwrap();
-    assert_eq!(refused, PluginChangeOutcome::UnknownGroup(unknown));
+    let unknown_group = GroupId::generate();
+    let refused_outcome =
+        plugins.assign(plugin.id, &[sales, unknown_group], noting("assign")).await.unwrap();
+    assert_eq!(refused_outcome, PluginChangeOutcome::UnknownGroup(unknown_group));
     assert_eq!(plugins.groups_of(plugin.id).await.unwrap(), Some(Vec::new()));
 
     plugins.assign(plugin.id, &[sales], noting("assign")).await.unwrap();
@@ -196,14 +197,14 @@ async fn an_icon_is_replaced_and_removed(db: Database) {
 async fn one_of_concurrent_equal_certificates_is_stored(db: Database) {
     let certificates = SqlCertificates::new(db.clone());
     let all = (0..20).map(|_| certificates.add(certificate(), noting("trust")));
-    let added = join_all(all).await.into_iter().map(Result::unwrap).filter(|it| *it).count();
-    let listed = certificates.all().await.unwrap();
-    assert_eq!(added, 1);
-    assert_eq!(listed.len(), 1);
+    let added_count = join_all(all).await.into_iter().map(Result::unwrap).filter(|it| *it).count();
+    let listed_certificates = certificates.all().await.unwrap();
+    assert_eq!(added_count, 1);
+    assert_eq!(listed_certificates.len(), 1);
     assert_eq!(count_noted(&db, "trust").await, 1);
 
-    assert!(certificates.remove(listed[0].id, noting("remove")).await.unwrap());
-    assert!(!certificates.remove(listed[0].id, noting("remove")).await.unwrap());
+    assert!(certificates.remove(listed_certificates[0].id, noting("remove")).await.unwrap());
+    assert!(!certificates.remove(listed_certificates[0].id, noting("remove")).await.unwrap());
     assert_eq!(certificates.all().await.unwrap().len(), 0);
     assert_eq!(count_noted(&db, "remove").await, 1);
 }

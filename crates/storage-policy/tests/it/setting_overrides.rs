@@ -110,9 +110,9 @@ async fn one_of_concurrent_changes_of_one_version_succeeds(db: Database) {
         |n| changes(&[setting(&format!("A:Key{n}"), "1"), setting(&format!("B:Key{n}"), "2")]);
     let all = join_all((0..16).map(|n| store.set(pair(n), version)));
 
-    let stored = all.await.into_iter().filter(|it| *it.as_ref().unwrap()).count();
+    let stored_count = all.await.into_iter().filter(|it| *it.as_ref().unwrap()).count();
     let layer = store.load().await.unwrap();
-    assert_eq!(stored, 1);
+    assert_eq!(stored_count, 1);
     assert_eq!(layer.settings.len(), 2);
     assert_eq!(layer.version, version + 1);
     assert_eq!(count_noted(&db, "set").await, 2);

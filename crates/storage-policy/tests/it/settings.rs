@@ -46,10 +46,10 @@ async fn all_settings_are_read_back(db: Database) {
     ];
     let changes: Vec<_> = quotas.chain(credits).chain(others).collect();
 
-    let changed = groups.change(DEFAULT, &changes, noting("set")).await.unwrap();
+    let change_outcome = groups.change(DEFAULT, &changes, noting("set")).await.unwrap();
 
     let settings = groups.settings(DEFAULT).await.unwrap().unwrap();
-    assert_eq!(changed, SettingsChangeOutcome::Done(settings.clone()));
+    assert_eq!(change_outcome, SettingsChangeOutcome::Done(settings.clone()));
     assert_eq!(Quota::ALL.map(|it| settings.quota(it)), [10, 11, 12, 13, 14, 15].map(Some));
 
     let credits = CreditLimits {
@@ -105,13 +105,16 @@ async fn unchanged_and_invalid_settings_leave_no_effects(db: Database) {
     };
     groups.change(DEFAULT, &types(0, 60), noting("set")).await.unwrap();
 
-    let same = groups.change(DEFAULT, &types(0, 60), noting("set")).await.unwrap();
-    let many = groups.change(DEFAULT, &types(60, 101), noting("set")).await.unwrap();
-    let nowhere = groups.change(GroupId::generate(), &types(0, 1), noting("set")).await.unwrap();
+    let repeated_outcome = groups.change(DEFAULT, &types(0, 60), noting("set")).await.unwrap();
+    let many_outcome = groups.change(DEFAULT, &types(60, 101), noting("set")).await.unwrap();
+    let unknown_outcome =
+        groups.change(GroupId::generate(), &types(0, 1), noting("set")).await.unwrap();
 
-    assert!(matches!(same, SettingsChangeOutcome::Done(it) if it.persona_types.len() == 60));
-    assert_eq!(many, SettingsChangeOutcome::Refused(SettingsError::TooManyTypes));
-    assert_eq!(nowhere, SettingsChangeOutcome::Unknown);
+    assert!(
+        matches!(repeated_outcome, SettingsChangeOutcome::Done(it) if it.persona_types.len() == 60)
+    );
+    assert_eq!(many_outcome, SettingsChangeOutcome::Refused(SettingsError::TooManyTypes));
+    assert_eq!(unknown_outcome, SettingsChangeOutcome::Unknown);
     assert_eq!(groups.settings(DEFAULT).await.unwrap().unwrap().persona_types.len(), 60);
     assert_eq!(count_noted(&db, "set").await, 1);
 }
@@ -122,7 +125,7 @@ async fn settings_are_deleted_with_their_group(db: Database) {
     groups.change(id, &[SettingChange::Pool(true)], noting("set")).await.unwrap();
 
     groups.remove(id, noting("removed")).await.unwrap();
-    let again = group(&db, "Sales").await;
+    let repeated_group = group(&db, "Sales").await;
 
-    assert_eq!(groups.settings(again).await.unwrap(), Some(GroupSettings::default()));
+    assert_eq!(groups.settings(repeated_group).await.unwrap(), Some(GroupSettings::default()));
 }
