@@ -136,15 +136,15 @@ fn a_valid_file_is_in_force_and_its_licensee_is_logged() {
 #[test]
 fn each_kind_of_bad_file_is_refused_with_a_distinct_code() {
     let bench = TestServer::new();
-    let good = bench.licence("Somebody");
-    let forged = good.replace(".ey", ".eY");
-    let later = good.replace("-v1.", "-v2.");
+    let valid_licence = bench.licence("Somebody");
+    let forged = valid_licence.replace(".ey", ".eY");
+    let later = valid_licence.replace("-v1.", "-v2.");
     let ended = bench.licence_ending("Somebody", Some(bench.clock.now()));
 
     for (content, code) in [
         (None, "SVC-LIC-001"),
         (Some(String::new()), "SVC-LIC-002"),
-        (Some(good.chars().take(good.len() / 2).collect()), "SVC-LIC-002"),
+        (Some(valid_licence.chars().take(valid_licence.len() / 2).collect()), "SVC-LIC-002"),
         (Some("no licence".repeat(100_000)), "SVC-LIC-002"),
         (Some(foreign()), "SVC-LIC-003"),
         (Some(forged), "SVC-LIC-004"),
@@ -235,9 +235,9 @@ fn a_forged_or_foreign_replacement_ends_the_licence_as_a_restart_would() {
 #[test]
 fn a_partial_replacement_is_not_accepted_at_once() {
     let bench = TestServer::new();
-    let before = bench.licence("Before");
+    let previous_licence = bench.licence("Before");
     let behind = bench.licence("Behind");
-    bench.write_file(&before);
+    bench.write_file(&previous_licence);
     let file = bench.open();
 
     for length in [0, 10, 200, behind.len() - 1] {
@@ -254,11 +254,11 @@ fn a_partial_replacement_is_not_accepted_at_once() {
 #[test]
 fn a_truncated_file_is_accepted_at_the_second_check() {
     let bench = TestServer::new();
-    let good = bench.licence("Somebody");
-    bench.write_file(&good);
+    let valid_licence = bench.licence("Somebody");
+    bench.write_file(&valid_licence);
     let file = bench.open();
 
-    bench.write_file(&good.as_bytes()[..100]);
+    bench.write_file(&valid_licence.as_bytes()[..100]);
     file.check();
     assert_eq!(file.setup_state(), SetupState::Done);
     file.check();
@@ -283,8 +283,8 @@ fn a_missing_file_is_accepted_at_the_second_check() {
 #[test]
 fn a_file_that_cannot_be_read_changes_nothing_and_is_logged_once() {
     let bench = TestServer::new();
-    let good = bench.licence("Somebody");
-    bench.write_file(&good);
+    let valid_licence = bench.licence("Somebody");
+    bench.write_file(&valid_licence);
     let file = bench.open();
     fs::remove_file(bench.path()).unwrap();
     fs::create_dir(bench.path()).unwrap();

@@ -101,23 +101,23 @@ fn a_licensed_server_with_an_administrator_has_no_token() {
 #[test]
 fn instances_that_share_the_folder_share_the_token() {
     let bench = TestServer::new();
-    let first = bench.setup();
+    let first_setup = bench.setup();
     let token = bench.token();
 
-    let second = bench.setup();
+    let second_setup = bench.setup();
 
     assert_eq!(bench.token().expose(), token.expose());
-    assert!(first.token.verify(&token).unwrap());
-    assert!(second.token.verify(&token).unwrap());
+    assert!(first_setup.token.verify(&token).unwrap());
+    assert!(second_setup.token.verify(&token).unwrap());
 }
 
 #[test]
 fn tokens_differ() {
-    let one = TestServer::new();
-    let other = TestServer::new();
-    let _setups = (one.setup(), other.setup());
+    let first_server = TestServer::new();
+    let other_server = TestServer::new();
+    let _setups = (first_server.setup(), other_server.setup());
 
-    assert_ne!(one.token().expose(), other.token().expose());
+    assert_ne!(first_server.token().expose(), other_server.token().expose());
 }
 
 #[test]
@@ -210,7 +210,7 @@ async fn the_token_authorises_the_installation_of_a_licence() {
 async fn a_wrong_token_reveals_and_changes_nothing() {
     let bench = TestServer::new();
     let setup = bench.setup();
-    let good = bench.licence("Somebody");
+    let valid_licence = bench.licence("Somebody");
     let almost = {
         let token = bench.token().expose().trim().to_owned();
         let last = if token.ends_with('A') { 'E' } else { 'A' };
@@ -218,7 +218,7 @@ async fn a_wrong_token_reveals_and_changes_nothing() {
     };
 
     for token in [wrong(), Secret::new(String::new()), Secret::new(almost)] {
-        for text in [good.as_str(), "no licence"] {
+        for text in [valid_licence.as_str(), "no licence"] {
             let outcome = setup.install(&token, text.as_bytes()).await;
 
             assert!(matches!(outcome, Err(InstallError::WrongToken)));
@@ -233,11 +233,12 @@ async fn a_licence_that_is_not_accepted_leaves_the_token_for_another_try() {
     let bench = TestServer::new();
     let setup = bench.setup();
 
-    let refused = setup.install(&bench.token(), b"no licence").await;
-    let accepted = setup.install(&bench.token(), bench.licence("Somebody").as_bytes()).await;
+    let refused_outcome = setup.install(&bench.token(), b"no licence").await;
+    let accepted_outcome =
+        setup.install(&bench.token(), bench.licence("Somebody").as_bytes()).await;
 
-    assert!(matches!(refused, Err(InstallError::Refused(LicenceError::Truncated(_)))));
-    assert!(accepted.is_ok());
+    assert!(matches!(refused_outcome, Err(InstallError::Refused(LicenceError::Truncated(_)))));
+    assert!(accepted_outcome.is_ok());
 }
 
 #[tokio::test]
@@ -247,9 +248,9 @@ async fn set_up_is_completed_by_a_licence() {
     let token = bench.token();
     setup.install(&token, bench.licence("Somebody").as_bytes()).await.unwrap();
 
-    let again = setup.install(&token, bench.licence("Another").as_bytes()).await;
+    let repeated_outcome = setup.install(&token, bench.licence("Another").as_bytes()).await;
 
-    assert!(matches!(again, Err(InstallError::AlreadyLicensed)));
+    assert!(matches!(repeated_outcome, Err(InstallError::AlreadyLicensed)));
 }
 
 #[tokio::test]
@@ -331,9 +332,9 @@ async fn a_licence_that_has_ended_opens_set_up_again() {
 
     bench.clock.advance(DAY);
     setup.check();
-    let renewed = setup.install(&bench.token(), bench.licence("Behind").as_bytes()).await;
+    let renewal_outcome = setup.install(&bench.token(), bench.licence("Behind").as_bytes()).await;
 
-    assert_eq!(renewed.unwrap().licensee, "Behind");
+    assert_eq!(renewal_outcome.unwrap().licensee, "Behind");
     assert_eq!(setup.setup_state(), SetupState::Done);
 }
 

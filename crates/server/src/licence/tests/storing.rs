@@ -6,9 +6,9 @@ use super::*;
 fn a_stored_licence_is_in_force_at_once_and_after_a_restart() {
     let bench = TestServer::new();
     let file = bench.open();
-    let wrapped = bench.licence("Somebody").replace('.', ".\r\n ");
+    let wrapped_licence = bench.licence("Somebody").replace('.', ".\r\n ");
 
-    let stored = file.store(wrapped.as_bytes()).unwrap();
+    let stored = file.store(wrapped_licence.as_bytes()).unwrap();
 
     assert_eq!(stored.licensee, "Somebody");
     assert_eq!(licensee(&file), "Somebody");
@@ -44,13 +44,13 @@ fn a_smaller_or_older_licence_may_be_stored() {
 #[test]
 fn a_licence_that_is_not_accepted_is_not_stored() {
     let bench = TestServer::new();
-    let good = bench.licence("Somebody");
+    let valid_licence = bench.licence("Somebody");
     let file = bench.open();
-    file.store(good.as_bytes()).unwrap();
+    file.store(valid_licence.as_bytes()).unwrap();
     let before = fs::read(bench.path()).unwrap();
 
     let ended = bench.licence_ending("Somebody", Some(bench.clock.now()));
-    for bad in [foreign(), String::new(), good.replace(".ey", ".eY")] {
+    for bad in [foreign(), String::new(), valid_licence.replace(".ey", ".eY")] {
         assert!(matches!(file.store(bad.as_bytes()), Err(InstallError::Refused(_))));
     }
     assert!(matches!(file.store(ended.as_bytes()), Err(InstallError::Ended(_))));
