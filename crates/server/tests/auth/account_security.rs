@@ -94,18 +94,18 @@ async fn a_lost_factor_is_reset_with_a_proof(database: TestDatabase) {
     ada.clock.advance(Duration::from_mins(11));
     let reset = async |body: Value| act(&console, &ada.client, "reset-factor", body).await;
 
-    let unproven = reset(Value::Null).await;
-    let wrong = reset(json!({ "password": "a wrong password" })).await;
-    let before = sign_in(&ada.app.anonymous(), EMAIL, PASSWORD).await;
-    let done = reset(json!({ "password": PASSWORD })).await;
-    let after = sign_in(&ada.app.anonymous(), EMAIL, PASSWORD).await;
+    let unproven_response = reset(Value::Null).await;
+    let wrong_response = reset(json!({ "password": "a wrong password" })).await;
+    let previous_response = sign_in(&ada.app.anonymous(), EMAIL, PASSWORD).await;
+    let done_response = reset(json!({ "password": PASSWORD })).await;
+    let later_response = sign_in(&ada.app.anonymous(), EMAIL, PASSWORD).await;
     let second_response = reset(json!({ "password": PASSWORD })).await;
 
-    assert_eq!(unproven.refusal(), (403, "fresh_sign_in_required"));
-    assert_eq!(wrong.refusal(), (403, "invalid_proof"));
-    assert_eq!(before.refusal(), (401, "mfa_required"));
-    assert_eq!(done.status, 200, "{}", done.text());
-    assert_eq!(after.status, 200, "{}", after.text());
+    assert_eq!(unproven_response.refusal(), (403, "fresh_sign_in_required"));
+    assert_eq!(wrong_response.refusal(), (403, "invalid_proof"));
+    assert_eq!(previous_response.refusal(), (401, "mfa_required"));
+    assert_eq!(done_response.status, 200, "{}", done_response.text());
+    assert_eq!(later_response.status, 200, "{}", later_response.text());
     assert_eq!(second_response.refusal(), (409, "mfa_not_enabled"));
     assert_eq!(ada.app.count("audit_entries WHERE action = 'factor.reset'").await, 1);
     let emails = names_to(&ada.app, EMAIL).await;

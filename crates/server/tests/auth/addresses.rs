@@ -52,19 +52,21 @@ async fn a_browser_accepts_an_invitation_to_the_address_as_typed(database: TestD
 }
 
 async fn accounts_of_older_versions_are_folded_at_startup(database: TestDatabase) {
-    let first = TestConfig::on(database).start().await;
-    first.sign_up("karl@example.org").await;
+    let first_server = TestConfig::on(database).start().await;
+    first_server.sign_up("karl@example.org").await;
     let update = format!("UPDATE accounts SET email = '{TYPED}', email_folded = '{TYPED}'");
-    first.execute(&update).await;
+    first_server.execute(&update).await;
 
-    let (second, third) =
-        tokio::join!(TestConfig::beside(&first).start(), TestConfig::beside(&first).start());
+    let (second, third) = tokio::join!(
+        TestConfig::beside(&first_server).start(),
+        TestConfig::beside(&first_server).start()
+    );
 
     for app in [&second, &third] {
         assert_eq!(signed_in_address(app, ASCII).await, TYPED);
     }
     let folded = format!("accounts WHERE email_folded = '{ASCII}'");
-    assert_eq!(first.count(&folded).await, 1);
+    assert_eq!(first_server.count(&folded).await, 1);
 }
 
 async fn emails_go_to_the_ascii_form_of_a_domain(database: TestDatabase) {

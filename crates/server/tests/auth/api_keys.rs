@@ -57,12 +57,12 @@ async fn a_script_calls_models_with_a_key(database: TestDatabase) {
     for path in [CHAT, COMPLETIONS] {
         responses.push(script.post(path, &chat_request("good day")).await);
     }
-    let optimized = script.post(OPTIMIZE, &json!({ "text": "good day" })).await;
+    let optimized_response = script.post(OPTIMIZE, &json!({ "text": "good day" })).await;
     let listed = ada.get(PATH).await;
 
     assert_eq!(status.status, 200);
     assert_eq!(templates.status, 200);
-    assert_eq!(optimized.status, 200);
+    assert_eq!(optimized_response.status, 200);
     for response in responses {
         let content = &response.body["choices"][0]["message"]["content"];
         assert_eq!(response.status, 200);
@@ -89,7 +89,7 @@ async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
         "name": "CI", "scopes": ["ai"], "expiresAt": "2099-01-02T03:04:05Z", "weeklyCredits": 500,
     });
     let bound = create_api_key(&ada, fields).await;
-    let listed = ada.get(PATH).await;
+    let listed_response = ada.get(PATH).await;
     let json = [("accept", "application/json")];
     let export = ada.send("GET", "/auth/account/export", &json, b"").await;
 
@@ -97,7 +97,7 @@ async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
     let secret = text(&plain["apiKey"]);
     assert!(secret.len() == 47 && secret.starts_with("pia_"), "{secret}");
 
-    let items = listed.body["items"].as_array().expect("a list");
+    let items = listed_response.body["items"].as_array().expect("a list");
     assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Nightly", "CI"]);
     assert_eq!(keys(&items[0]), ["createdAt", "id", "name", "scopes"]);
     assert_eq!(
@@ -111,7 +111,7 @@ async fn a_key_is_created_returned_once_and_listed(database: TestDatabase) {
 
     let exported = export.body["data"]["apiKeys"].as_array().expect("keys");
     assert_eq!(exported.len(), 2);
-    assert!(!listed.text().contains(&secret) && !export.text().contains(&secret));
+    assert!(!listed_response.text().contains(&secret) && !export.text().contains(&secret));
     assert_eq!(bob.get(PATH).await.body, json!({ "items": [] }));
     assert_eq!(
         names_to(&app, "ada@example.org").await.iter().filter(|it| *it == "api-key-added").count(),
@@ -131,11 +131,11 @@ async fn a_revoked_key_is_rejected_at_once(database: TestDatabase) {
     assert_eq!(revoked.get(TEMPLATES).await.status, 200);
     assert_eq!(other_script.get(TEMPLATES).await.status, 200);
 
-    let removed = remove(&ada, &id.to_uppercase()).await;
+    let removal_response = remove(&ada, &id.to_uppercase()).await;
     let second_response = remove(&ada, &id).await;
 
-    assert_eq!(removed.status, 200);
-    assert_eq!(removed.body, json!({ "success": true }));
+    assert_eq!(removal_response.status, 200);
+    assert_eq!(removal_response.body, json!({ "success": true }));
     assert_eq!(second_response.refusal(), (404, "not_found"));
     assert_eq!(revoked.get(TEMPLATES).await.refusal(), (401, "unauthorized"));
     assert_eq!(other_script.get(TEMPLATES).await.status, 200);
@@ -188,12 +188,12 @@ async fn a_key_is_valid_until_it_expires(database: TestDatabase) {
     let script = Client { access: Some(key), ..app.anonymous() };
 
     clock.advance(Duration::from_mins(1));
-    let before = script.get(TEMPLATES).await;
+    let previous_response = script.get(TEMPLATES).await;
     clock.advance(Duration::from_secs(66));
-    let after = script.get(TEMPLATES).await;
+    let later_response = script.get(TEMPLATES).await;
 
-    assert_eq!(before.status, 200);
-    assert_eq!(after.refusal(), (401, "unauthorized"));
+    assert_eq!(previous_response.status, 200);
+    assert_eq!(later_response.refusal(), (401, "unauthorized"));
     assert_eq!(ada.get(PATH).await.body["items"].as_array().map(Vec::len), Some(1));
 }
 
@@ -205,9 +205,9 @@ async fn a_key_is_rejected_in_browsers(database: TestDatabase) {
 
     for header in [("origin", "https://example.org"), ("sec-fetch-site", "same-origin")] {
         let response = script.send("GET", TEMPLATES, &[header], b"").await;
-        let own = ada.send("GET", TEMPLATES, &[header], b"").await;
+        let own_response = ada.send("GET", TEMPLATES, &[header], b"").await;
         assert_eq!(response.refusal(), (401, "unauthorized"), "{header:?}");
-        assert_eq!(own.status, 200, "{header:?}");
+        assert_eq!(own_response.status, 200, "{header:?}");
     }
     // Scripts in Node.js send this header.
     let from_node = script.send("GET", TEMPLATES, &[("sec-fetch-mode", "cors")], b"").await;
@@ -216,27 +216,27 @@ async fn a_key_is_rejected_in_browsers(database: TestDatabase) {
 
 async fn a_key_is_refused_what_its_owner_is_refused(database: TestDatabase) {
     let without = Terms { features: Some([Feature::Sync].into()), ..terms() };
-    let first = TestConfig::on(database).with("RateLimits__Ai", 2).start().await;
-    let ada = first.sign_up("ada@example.org").await;
-    let script = api_key_client(&first, &ada).await;
-    let unlicensed = TestConfig::beside(&first).licensed(Some(without)).start().await;
-    let elsewhere = Client { addr: unlicensed.addr, ..script.clone() };
+    let first_server = TestConfig::on(database).with("RateLimits__Ai", 2).start().await;
+    let ada = first_server.sign_up("ada@example.org").await;
+    let script = api_key_client(&first_server, &ada).await;
+    let unlicensed = TestConfig::beside(&first_server).licensed(Some(without)).start().await;
+    let remote_client = Client { addr: unlicensed.addr, ..script.clone() };
     assert_eq!(script.get(TEMPLATES).await.status, 200);
 
-    let feature = elsewhere.get(TEMPLATES).await;
-    let own = ada.post(CHAT, &json!({})).await;
+    let feature = remote_client.get(TEMPLATES).await;
+    let own_response = ada.post(CHAT, &json!({})).await;
     let own_again = ada.post(CHAT, &json!({})).await;
     let budget = script.post(CHAT, &json!({})).await;
-    first.reload(&json!({ "LocalAuth": { "RequireBusinessDeclaration": true } }));
-    let undeclared = script.get(TEMPLATES).await;
-    first.reload(&json!({ "LocalAuth": { "RequireEmailVerification": true } }));
+    first_server.reload(&json!({ "LocalAuth": { "RequireBusinessDeclaration": true } }));
+    let undeclared_response = script.get(TEMPLATES).await;
+    first_server.reload(&json!({ "LocalAuth": { "RequireEmailVerification": true } }));
     let unverified = script.get(TEMPLATES).await;
 
     assert_eq!(feature.refusal(), (403, "feature_not_licensed"));
-    assert_eq!(own.status, 400);
+    assert_eq!(own_response.status, 400);
     assert_eq!(own_again.status, 400);
     assert_eq!(budget.refusal(), (429, "rate_limited"), "its owner has used it up");
-    assert_eq!(undeclared.refusal(), (403, "business_profile_incomplete"));
+    assert_eq!(undeclared_response.refusal(), (403, "business_profile_incomplete"));
     assert_eq!(unverified.refusal(), (403, "email_not_verified"));
 }
 
@@ -249,15 +249,15 @@ async fn a_key_survives_a_password_change_but_not_its_owners_account(database: T
     let new_password = "another good passphrase of mine";
 
     let change = json!({ "currentPassword": PASSWORD, "newPassword": new_password });
-    let changed = ada.post("/auth/password", &change).await;
+    let change_response = ada.post("/auth/password", &change).await;
     let after_change = of_ada.get(TEMPLATES).await;
     app.admin("deactivate ada@example.org").await.expect("a deactivated account");
     let confirmation = json!({ "confirm": "DELETE", "password": PASSWORD });
-    let deleted = bob.post("/auth/account/delete", &confirmation).await;
+    let deletion_response = bob.post("/auth/account/delete", &confirmation).await;
 
-    assert_eq!(changed.status, 200, "{}", changed.text());
+    assert_eq!(change_response.status, 200, "{}", change_response.text());
     assert_eq!(after_change.status, 200);
-    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    assert_eq!(deletion_response.status, 200, "{}", deletion_response.text());
     assert_eq!(of_bob.get(TEMPLATES).await.status, 401);
     until(async || (of_ada.get(TEMPLATES).await.status == 401).then_some(())).await;
     app.admin("reactivate ada@example.org").await.expect("a reactivated account");
@@ -289,19 +289,20 @@ async fn made_up_keys_are_rate_limited(database: TestDatabase) {
 async fn no_key_is_created_without_a_proof_or_by_an_app_password(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let new = json!({ "name": "Desktop", "password": PASSWORD });
-    let password = text(&ada.post("/auth/app-passwords", &new).await.body["appPassword"]);
+    let new_body = json!({ "name": "Desktop", "password": PASSWORD });
+    let password = text(&ada.post("/auth/app-passwords", &new_body).await.body["appPassword"]);
     let envelope = sign_in(&app.anonymous(), "ada@example.org", &password).await;
     let desktop = app.anonymous().with_tokens(&envelope.body);
     let script = api_key_client(&app, &ada).await;
 
     let unproved = ada.post(PATH, &json!({ "name": "a" })).await;
-    let wrong = ada.post(PATH, &json!({ "name": "a", "password": "a wrong password" })).await;
-    let by_app = desktop.post(PATH, &new).await;
-    let by_script = script.post(PATH, &new).await;
+    let wrong_response =
+        ada.post(PATH, &json!({ "name": "a", "password": "a wrong password" })).await;
+    let by_app = desktop.post(PATH, &new_body).await;
+    let by_script = script.post(PATH, &new_body).await;
 
     assert_eq!(unproved.refusal(), (400, "validation_failed"));
-    assert_eq!(wrong.refusal(), (403, "invalid_proof"));
+    assert_eq!(wrong_response.refusal(), (403, "invalid_proof"));
     assert_eq!(by_app.refusal(), (403, "app_password_refused"));
     assert_eq!(by_script.refusal(), (401, "unauthorized"));
     assert_eq!(ada.get(PATH).await.body["items"].as_array().map(Vec::len), Some(1));
@@ -407,8 +408,8 @@ async fn an_account_has_at_most_twenty_keys() {
         create_api_key(&ada, json!({})).await;
     }
 
-    let full = ada.post(PATH, &json!({ "name": "more", "password": PASSWORD })).await;
+    let full_response = ada.post(PATH, &json!({ "name": "more", "password": PASSWORD })).await;
 
-    assert_eq!(full.refusal(), (409, "api_key_limit_reached"));
-    assert_eq!(full.body["limit"], 20);
+    assert_eq!(full_response.refusal(), (409, "api_key_limit_reached"));
+    assert_eq!(full_response.body["limit"], 20);
 }

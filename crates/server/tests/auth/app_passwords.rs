@@ -47,26 +47,26 @@ async fn the_desktop_client_signs_in_to_an_account_with_a_second_factor(database
         desktop.send("POST", "/auth/login/local", &[json_utf8], credentials.as_bytes()).await;
     let signed_in = desktop.clone().with_tokens(&envelope.body);
     let token = json!({ "refreshToken": refresh_token(&signed_in) }).to_string();
-    let next = desktop.send("POST", "/auth/refresh", &device, token.as_bytes()).await;
-    let signed_in = desktop.clone().with_tokens(&next.body);
+    let next_response = desktop.send("POST", "/auth/refresh", &device, token.as_bytes()).await;
+    let signed_in = desktop.clone().with_tokens(&next_response.body);
     let me = signed_in.get("/auth/me").await;
     let profile = json!({ "companyName": "Ada & Co", "actingAsBusiness": true });
     let profile = signed_in.post("/auth/business-profile", &profile).await;
-    let listed = sessions(&signed_in).await;
+    let listed_sessions = sessions(&signed_in).await;
     let out = log_out(&desktop, refresh_token(&signed_in)).await;
 
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
-    assert_eq!(next.status, 200);
+    assert_eq!(next_response.status, 200);
     assert_eq!(me.status, 200);
     assert_eq!(profile.status, 200);
     assert_eq!(out.status, 200);
     assert_eq!(me.body["email"], "ada@example.org");
-    assert_eq!(listed[0]["method"], "app_password");
+    assert_eq!(listed_sessions[0]["method"], "app_password");
     assert_eq!(signed_in.get("/auth/me").await.refusal(), (401, "unauthorized"));
 
-    let own = sign_in(&desktop, "ada@example.org", PASSWORD).await;
-    assert_eq!(own.refusal(), (401, "mfa_required"), "the password alone is not enough");
+    let own_response = sign_in(&desktop, "ada@example.org", PASSWORD).await;
+    assert_eq!(own_response.refusal(), (401, "mfa_required"), "the password alone is not enough");
 }
 
 async fn an_app_password_is_created_returned_once_and_listed(database: TestDatabase) {
@@ -76,25 +76,27 @@ async fn an_app_password_is_created_returned_once_and_listed(database: TestDatab
 
     let new = create_app_password(&ada, " Desktop ").await;
     create_app_password(&ada, "Other").await;
-    let before = ada.get(PATH).await;
+    let previous_response = ada.get(PATH).await;
     let password = text(&new["appPassword"]);
     let typed = password.to_uppercase().replace('-', " ");
     let signed_in = sign_in(&app.anonymous(), "ada@example.org", &typed).await;
     let as_bob = sign_in(&app.anonymous(), "bob@example.org", &password).await;
-    let after = ada.get(PATH).await;
+    let later_response = ada.get(PATH).await;
 
     assert_eq!(keys(&new), ["appPassword", "createdAt", "id", "name"]);
     assert!(password.len() == 33 && password.starts_with("pia-"), "{password}");
     assert_eq!(signed_in.status, 200);
     assert_eq!(as_bob.refusal(), (401, "invalid_credentials"));
 
-    let items = before.body["items"].as_array().expect("a list");
+    let items = previous_response.body["items"].as_array().expect("a list");
     assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Desktop", "Other"]);
     assert_eq!(keys(&items[0]), ["createdAt", "id", "name"]);
 
-    let used = &after.body["items"][0];
+    let used = &later_response.body["items"][0];
     assert_eq!(keys(used), ["createdAt", "id", "lastUsedAt", "name"]);
-    assert!(!before.text().contains(&password) && !after.text().contains(&password));
+    assert!(
+        !previous_response.text().contains(&password) && !later_response.text().contains(&password)
+    );
     assert_eq!(bob.get(PATH).await.body, json!({ "items": [] }));
 }
 
@@ -108,15 +110,15 @@ async fn revoking_an_app_password_ends_its_sessions(database: TestDatabase) {
     let desktop = app.anonymous().with_tokens(&envelope.body);
     assert_eq!(desktop.get("/auth/me").await.status, 200);
 
-    let removed = remove(&ada, &id.to_uppercase()).await;
+    let removal_response = remove(&ada, &id.to_uppercase()).await;
     let second_response = remove(&ada, &id).await;
 
-    assert_eq!(removed.status, 200);
-    assert_eq!(removed.body, json!({ "success": true }));
+    assert_eq!(removal_response.status, 200);
+    assert_eq!(removal_response.body, json!({ "success": true }));
     assert_eq!(second_response.refusal(), (404, "not_found"));
     assert_eq!(desktop.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let dead = refresh(&app.anonymous(), refresh_token(&desktop)).await;
-    assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
+    let refresh_response = refresh(&app.anonymous(), refresh_token(&desktop)).await;
+    assert_eq!(refresh_response.refusal(), (401, "invalid_refresh_token"));
     let response = sign_in(&app.anonymous(), "ada@example.org", &password).await;
     assert_eq!(response.refusal(), (401, "invalid_credentials"));
     assert_eq!(ada.get("/auth/me").await.status, 200);
@@ -137,8 +139,8 @@ async fn an_app_password_is_rejected_in_browsers(database: TestDatabase) {
         let refusal = sign_in_with("/auth/login/local", &password, header).await;
         assert_eq!(refusal.status, 401, "{header:?}");
         assert_eq!(refusal.bytes, wrong.bytes, "{header:?}");
-        let own = sign_in_with("/auth/login/local", PASSWORD, header).await;
-        assert_eq!(own.status, 200, "{header:?}");
+        let own_response = sign_in_with("/auth/login/local", PASSWORD, header).await;
+        assert_eq!(own_response.status, 200, "{header:?}");
     }
     let hosted = sign_in_with("/api/auth/login", &password, ("sec-fetch-mode", "cors")).await;
     assert_eq!(hosted.refusal(), (401, "invalid_credentials"));
@@ -158,7 +160,7 @@ async fn creating_an_app_password_requires_a_proof(database: TestDatabase) {
     let unproved = create(json!({})).await;
     let wrong = create(json!({ "password": "a wrong password" })).await;
     let two = create(json!({ "password": PASSWORD, "code": "123456" })).await;
-    let first = create(json!({ "recoveryCode": recovery_code })).await;
+    let first_response = create(json!({ "recoveryCode": recovery_code })).await;
     let replayed = create(json!({ "recoveryCode": recovery_code })).await;
     let by_code = create(json!({ "code": ada.code() })).await;
 
@@ -168,7 +170,7 @@ async fn creating_an_app_password_requires_a_proof(database: TestDatabase) {
     for refused in [wrong, replayed] {
         assert_eq!(refused.refusal(), (403, "invalid_proof"));
     }
-    assert_eq!(first.status, 200);
+    assert_eq!(first_response.status, 200);
     assert_eq!(by_code.status, 200);
     assert_eq!(ada.client.get(PATH).await.body["items"].as_array().map(Vec::len), Some(2));
 }
@@ -240,8 +242,8 @@ async fn an_account_has_at_most_twenty_app_passwords() {
         create_app_password(&ada, &format!("app {number}")).await;
     }
 
-    let full = ada.post(PATH, &json!({ "name": "more", "password": PASSWORD })).await;
+    let full_response = ada.post(PATH, &json!({ "name": "more", "password": PASSWORD })).await;
 
-    assert_eq!(full.refusal(), (409, "app_password_limit_reached"));
-    assert_eq!(full.body["limit"], 20);
+    assert_eq!(full_response.refusal(), (409, "app_password_limit_reached"));
+    assert_eq!(full_response.body["limit"], 20);
 }

@@ -79,8 +79,8 @@ async fn every_entry_records_actor_address_client_and_request(database: TestData
     let (_, disabled) = send(&ada, "/auth/mfa/disable", &json!({ "password": PASSWORD })).await;
     let log_out = json!({ "refreshToken": refresh_token(&ada) });
     let (_, signed_out) = send(&stranger, "/auth/logout", &log_out).await;
-    let wrong = json!({ "email": "ada@example.org", "password": "not her passphrase" });
-    let (_, failed) = send(&stranger, "/auth/login/local", &wrong).await;
+    let wrong_body = json!({ "email": "ada@example.org", "password": "not her passphrase" });
+    let (_, failed) = send(&stranger, "/auth/login/local", &wrong_body).await;
 
     assert_eq!(enabled.status, 200, "{}", enabled.text());
     let mut records = list_entries(&app).await;

@@ -56,11 +56,11 @@ async fn an_administrator_signs_in_with_a_second_factor_and_out_again(database: 
     let ada = administrator(database).await;
     let console = open(&ada).await;
 
-    let current = session(&console).await;
-    assert_eq!(current.status, 200, "{}", current.text());
-    assert_eq!(current.body["email"], json!(EMAIL));
-    assert_eq!(current.body["role"], "admin");
-    assert_eq!(current.body["csrfToken"], console.csrf_token.as_str());
+    let current_response = session(&console).await;
+    assert_eq!(current_response.status, 200, "{}", current_response.text());
+    assert_eq!(current_response.body["email"], json!(EMAIL));
+    assert_eq!(current_response.body["role"], "admin");
+    assert_eq!(current_response.body["csrfToken"], console.csrf_token.as_str());
 
     let out = log_out(&console, &[("x-csrf-token", &console.csrf_token)]).await;
     assert_eq!(out.status, 200, "{}", out.text());
@@ -121,8 +121,8 @@ async fn the_console_requires_an_administrative_role_and_a_second_factor(databas
         assert_eq!(response.refusal(), (403, "second_factor_required"), "{role}");
     }
     let credentials = json!({ "email": EMAIL, "password": "not the password at all" });
-    let wrong = app.anonymous().post("/admin/login", &credentials).await;
-    assert_eq!(wrong.refusal(), (401, "invalid_credentials"));
+    let wrong_response = app.anonymous().post("/admin/login", &credentials).await;
+    assert_eq!(wrong_response.refusal(), (401, "invalid_credentials"));
 
     app.reload(&json!({ "Admin": { "RequireSecondFactor": false } }));
     let console = Console::from_answer(&app, &log_in(&app.anonymous()).await);
@@ -158,8 +158,8 @@ async fn a_console_session_is_listed_and_ended_like_the_others(database: TestDat
     assert_eq!(session(&second).await.refusal(), (401, "unauthorized"));
 
     let change = json!({ "currentPassword": PASSWORD, "newPassword": "eight herons wade slowly" });
-    let changed = ada.client.post("/auth/password", &change).await;
-    assert_eq!(changed.status, 200, "{}", changed.text());
+    let change_response = ada.client.post("/auth/password", &change).await;
+    assert_eq!(change_response.status, 200, "{}", change_response.text());
     assert_eq!(session(&first).await.refusal(), (401, "unauthorized"));
 }
 

@@ -87,13 +87,13 @@ async fn a_sign_in_that_waits_for_its_second_factor_is_ended(database: TestDatab
     assert_eq!(ada.post("/auth/mfa/totp/verify", &code(&clock)).await.status, 200);
 
     clock.advance(Duration::from_secs(30));
-    let waiting = sign_in(&app.anonymous(), ADA, PASSWORD).await;
-    assert_eq!(waiting.refusal(), (401, "mfa_required"));
+    let waiting_response = sign_in(&app.anonymous(), ADA, PASSWORD).await;
+    assert_eq!(waiting_response.refusal(), (401, "mfa_required"));
 
     admin(&app, &clock, "deactivate ada@example.org").await;
     admin(&app, &clock, "reactivate ada@example.org").await;
     let mut body = code(&clock);
-    body["mfaToken"] = waiting.body["mfaToken"].clone();
+    body["mfaToken"] = waiting_response.body["mfaToken"].clone();
     let completed = app.anonymous().post("/auth/login/mfa", &body).await;
 
     assert_eq!(completed.refusal(), (401, "invalid_mfa_token"));

@@ -43,19 +43,19 @@ async fn only_signing_in_works_before_the_declaration(database: TestDatabase) {
     let templates = ada.get("/api/ai/templates").await;
     let me = ada.get("/auth/me").await;
     let envelope = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
-    let next = refresh(&app.anonymous(), refresh_token(&ada)).await;
+    let refresh_response = refresh(&app.anonymous(), refresh_token(&ada)).await;
     let capabilities = ada.get("/api/capabilities").await;
-    let declared = ada.post("/auth/business-profile", &declaration()).await;
+    let declaration_response = ada.post("/auth/business-profile", &declaration()).await;
 
     assert_eq!(chat.refusal(), (403, "business_profile_incomplete"));
     assert_eq!(templates.refusal(), (403, "business_profile_incomplete"));
     assert_eq!(me.status, 200);
     assert_eq!(me.body["requiresBusinessProfile"], true);
     assert_eq!(envelope.body["user"]["requiresBusinessProfile"], true);
-    assert_eq!(next.status, 200);
+    assert_eq!(refresh_response.status, 200);
     assert_eq!(capabilities.status, 200);
-    assert_eq!(declared.status, 200);
-    assert_eq!(declared.body, json!({ "success": true }));
+    assert_eq!(declaration_response.status, 200);
+    assert_eq!(declaration_response.body, json!({ "success": true }));
 
     // The same token was refused before.
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);

@@ -76,14 +76,14 @@ fn refresh_body(client: &Client) -> String {
 
 /// Refreshes the tokens, as the client does when it starts.
 async fn start(app: &TestApp, client: Client, extra: &[(&str, &str)]) -> Client {
-    let next = bare(app, "/auth/refresh", extra, &refresh_body(&client)).await;
-    assert_eq!(next.status, 200, "{}", next.text());
-    assert_eq!(next.body["expiresIn"], 900);
+    let next_response = bare(app, "/auth/refresh", extra, &refresh_body(&client)).await;
+    assert_eq!(next_response.status, 200, "{}", next_response.text());
+    assert_eq!(next_response.body["expiresIn"], 900);
     for token in ["accessToken", "refreshToken"] {
-        assert!(next.body[token].as_str().is_some_and(|it| !it.is_empty()), "{token}");
+        assert!(next_response.body[token].as_str().is_some_and(|it| !it.is_empty()), "{token}");
     }
-    assert_ne!(next.body["refreshToken"].as_str(), client.refresh.as_deref());
-    client.with_tokens(&next.body)
+    assert_ne!(next_response.body["refreshToken"].as_str(), client.refresh.as_deref());
+    client.with_tokens(&next_response.body)
 }
 
 /// Returns a client with the tokens of a sign-in response, which must have all
@@ -103,8 +103,8 @@ fn signed_in_client(app: &TestApp, envelope: &TestResponse, email: &str) -> Clie
 async fn sign_out(app: &TestApp, client: &Client) {
     let out = bare(app, "/auth/logout", &[], &refresh_body(client)).await;
     assert_eq!(out.status, 200, "{}", out.text());
-    let after = bare(app, "/auth/refresh", &[], &refresh_body(client)).await;
-    assert_eq!(after.refusal(), (401, "invalid_refresh_token"));
+    let later_response = bare(app, "/auth/refresh", &[], &refresh_body(client)).await;
+    assert_eq!(later_response.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(client.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
@@ -129,12 +129,12 @@ async fn the_client_signs_in_with_a_password_refreshes_and_signs_out(database: T
     let mut ada = start(&app, ada, &DEVICE_HEADERS).await;
 
     assert_eq!(ada.get("/auth/me").await.body["requiresBusinessProfile"], true);
-    let undeclared = ada.get("/api/e2ee/status").await;
-    assert_eq!(undeclared.refusal(), (403, "business_profile_incomplete"));
+    let undeclared_response = ada.get("/api/e2ee/status").await;
+    assert_eq!(undeclared_response.refusal(), (403, "business_profile_incomplete"));
 
     let profile = format!("{{\"companyName\":{},\"actingAsBusiness\":true}}", quoted(COMPANY));
-    let declared = post(&ada, "/auth/business-profile", &[], &profile).await;
-    assert_eq!(declared.status, 200, "{}", declared.text());
+    let declaration_response = post(&ada, "/auth/business-profile", &[], &profile).await;
+    assert_eq!(declaration_response.status, 200, "{}", declaration_response.text());
 
     // The token from before the declaration works.
     assert_eq!(ada.get("/api/e2ee/status").await.status, 200);
@@ -151,11 +151,11 @@ async fn the_client_signs_in_with_a_password_refreshes_and_signs_out(database: T
         assert_eq!(ada.get("/auth/me").await.status, 200);
     }
 
-    let listed = sessions(&ada).await;
-    assert_eq!(listed.len(), 1);
-    assert_eq!(listed[0]["deviceId"], json!(DEVICE));
-    assert_eq!(listed[0]["appVersion"], "1.4.278.0");
-    assert_eq!(listed[0]["osVersion"], "Microsoft Windows NT 10.0.22631.0");
+    let listed_sessions = sessions(&ada).await;
+    assert_eq!(listed_sessions.len(), 1);
+    assert_eq!(listed_sessions[0]["deviceId"], json!(DEVICE));
+    assert_eq!(listed_sessions[0]["appVersion"], "1.4.278.0");
+    assert_eq!(listed_sessions[0]["osVersion"], "Microsoft Windows NT 10.0.22631.0");
     sign_out(&app, &ada).await;
 }
 
@@ -192,9 +192,9 @@ async fn the_client_signs_in_at_a_provider_refreshes_and_deletes_the_account(
     let ada = start(app, ada, &[]).await;
 
     let confirmation = r#"{"confirm":"DELETE","password":null}"#;
-    let deleted = post(&ada, "/auth/account/delete", &[], confirmation).await;
-    assert_eq!(deleted.status, 200);
-    assert_eq!(deleted.body, json!({ "deleted": true }));
+    let deletion_response = post(&ada, "/auth/account/delete", &[], confirmation).await;
+    assert_eq!(deletion_response.status, 200);
+    assert_eq!(deletion_response.body, json!({ "deleted": true }));
     // Sent again if the response was lost.
     let second_response = post(&ada, "/auth/account/delete", &[], confirmation).await;
     assert_eq!(second_response.refusal(), (404, "user_not_found"));

@@ -64,7 +64,7 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
     let next = send(&app.anonymous(), "/auth/refresh", &from_work, &token).await;
     let desktop = app.anonymous().with_tokens(&next.body);
     let without_device = refresh(&app.anonymous(), refresh_token(&desktop)).await;
-    let later = sessions(&app.anonymous().with_tokens(&without_device.body)).await;
+    let later_sessions = sessions(&app.anonymous().with_tokens(&without_device.body)).await;
 
     let second = &at_first[0];
     let first = &at_first[1];
@@ -87,8 +87,8 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
     assert_eq!(second["method"], "password");
     assert_eq!(second["lastSeenAt"], second["createdAt"]);
 
-    let after = &later[0];
-    let other_session = &later[1];
+    let after = &later_sessions[0];
+    let other_session = &later_sessions[1];
     assert_eq!([&after["current"], &other_session["current"]], [true, false]);
     assert_eq!(after["id"], second["id"]);
     assert_eq!(after["createdAt"], second["createdAt"]);
@@ -114,13 +114,13 @@ async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
     assert_eq!(ended.body, json!({ "success": true }));
     assert_eq!(second_response.refusal(), (404, "not_found"));
     assert_eq!(other_session.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let dead = refresh(&app.anonymous(), refresh_token(&other_session)).await;
-    assert_eq!(dead.refusal(), (401, "invalid_refresh_token"));
+    let refresh_response = refresh(&app.anonymous(), refresh_token(&other_session)).await;
+    assert_eq!(refresh_response.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(sessions(&ada).await.len(), 1);
 
-    let own = revoke(&ada, &current_session(&ada).await).await;
+    let own_response = revoke(&ada, &current_session(&ada).await).await;
 
-    assert_eq!(own.status, 200);
+    assert_eq!(own_response.status, 200);
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
@@ -155,14 +155,14 @@ async fn a_revoked_session_cannot_revoke_others(database: TestDatabase) {
     let ada = app.sign_up("ada@example.org").await;
     let beside = TestConfig::beside(&app).start().await;
     let thief = another_session(&app.anonymous(), "ada@example.org").await;
-    let elsewhere = beside.anonymous().with_tokens(&json!({ "accessToken": thief.access }));
+    let remote_client = beside.anonymous().with_tokens(&json!({ "accessToken": thief.access }));
     let own = current_session(&ada).await;
-    let stolen = current_session(&elsewhere).await;
+    let stolen = current_session(&remote_client).await;
 
     // The other instance caches the session for some seconds.
     assert_eq!(revoke(&ada, &stolen).await.status, 200);
-    let revoked_one = revoke(&elsewhere, &own).await;
-    let revoked_others = revoke_others(&elsewhere).await;
+    let revoked_one = revoke(&remote_client, &own).await;
+    let revoked_others = revoke_others(&remote_client).await;
 
     assert_eq!(revoked_one.refusal(), (401, "unauthorized"));
     assert_eq!(revoked_others.refusal(), (401, "unauthorized"));
@@ -213,9 +213,9 @@ async fn device_headers_are_truncated_and_sanitised() {
     let app = TestApp::spawn().await;
     app.sign_up("ada@example.org").await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let long = "ü".repeat(2000);
+    let long_text = "ü".repeat(2000);
     let headers = [
-        ("x-pia-os-version", &*long),
+        ("x-pia-os-version", &*long_text),
         ("x-pia-device-id", " \t "),
         ("x-pia-app-version", "<b>\t1"),
     ];
@@ -223,8 +223,8 @@ async fn device_headers_are_truncated_and_sanitised() {
     let envelope = send(&app.anonymous(), "/auth/login/local", &headers, &credentials).await;
 
     let client = app.anonymous().with_tokens(&envelope.body);
-    let listed = sessions(&client).await;
-    let session = listed.iter().find(|it| it["current"] == true).expect("a session");
+    let listed_sessions = sessions(&client).await;
+    let session = listed_sessions.iter().find(|it| it["current"] == true).expect("a session");
     assert_eq!(session["osVersion"], "ü".repeat(128));
     assert_eq!(session["deviceId"], Value::Null);
     assert_eq!(session["appVersion"], "<b>1");

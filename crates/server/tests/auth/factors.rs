@@ -63,11 +63,11 @@ impl Ada {
 
         let totp = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
         let mut ada = Self { app, clock, client, totp, codes: Vec::new() };
-        let verified =
+        let verification_response =
             ada.client.post("/auth/mfa/totp/verify", &json!({ "code": ada.code() })).await;
-        assert_eq!(verified.status, 200, "{}", verified.text());
+        assert_eq!(verification_response.status, 200, "{}", verification_response.text());
 
-        ada.codes = texts(&verified.body["recoveryCodes"]);
+        ada.codes = texts(&verification_response.body["recoveryCodes"]);
         ada.clock.advance(Duration::from_secs(30));
         ada
     }
@@ -167,46 +167,47 @@ async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let lower = ada.codes[3].to_lowercase().replace('-', " ");
 
-    let first = submit_recovery_code(&ada.app, &ada.challenge().await, &lower).await;
+    let first_response = submit_recovery_code(&ada.app, &ada.challenge().await, &lower).await;
     let second_response =
         submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[3]).await;
     let other = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[4]).await;
     let client = ada.app.anonymous().with_tokens(&other.body);
     let proof = json!({ "recoveryCode": ada.codes[5] });
-    let new = client.post("/auth/mfa/recovery-codes/regenerate", &proof).await;
-    let old = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[6]).await;
-    let fresh = texts(&new.body["recoveryCodes"]);
-    let newer = submit_recovery_code(&ada.app, &ada.challenge().await, &fresh[0]).await;
+    let new_response = client.post("/auth/mfa/recovery-codes/regenerate", &proof).await;
+    let old_response = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[6]).await;
+    let fresh = texts(&new_response.body["recoveryCodes"]);
+    let newer_response = submit_recovery_code(&ada.app, &ada.challenge().await, &fresh[0]).await;
 
-    assert_eq!(first.status, 200);
+    assert_eq!(first_response.status, 200);
     assert_eq!(other.status, 200);
-    assert_eq!(new.status, 200);
-    assert_eq!(newer.status, 200);
+    assert_eq!(new_response.status, 200);
+    assert_eq!(newer_response.status, 200);
     assert_eq!(second_response.refusal(), (401, "invalid_mfa_code"));
-    assert_eq!(old.refusal(), (401, "invalid_mfa_code"));
+    assert_eq!(old_response.refusal(), (401, "invalid_mfa_code"));
     assert!(fresh.len() == 10 && fresh.iter().all(|it| !ada.codes.contains(it)));
 }
 
 async fn a_change_ends_all_sessions_but_its_own(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let first = app.sign_up(EMAIL).await;
-    let second = another_session(&app.anonymous(), EMAIL).await;
+    let first_client = app.sign_up(EMAIL).await;
+    let second_client = another_session(&app.anonymous(), EMAIL).await;
     let eve = app.sign_up("eve@example.org").await;
-    assert_eq!(second.get("/auth/me").await.status, 200);
+    assert_eq!(second_client.get("/auth/me").await.status, 200);
 
-    let setup = first.post("/auth/mfa/totp/begin", &owner_proof()).await;
-    let untouched = second.get("/auth/me").await;
+    let setup = first_client.post("/auth/mfa/totp/begin", &owner_proof()).await;
+    let untouched = second_client.get("/auth/me").await;
     let totp = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
     let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");
     let code = totp.generate(now).to_string();
-    let verified = first.post("/auth/mfa/totp/verify", &json!({ "code": code })).await;
+    let verification_response =
+        first_client.post("/auth/mfa/totp/verify", &json!({ "code": code })).await;
 
     assert_eq!(untouched.status, 200);
-    assert_eq!(verified.status, 200);
-    assert_eq!(second.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    assert_eq!(refresh(&app.anonymous(), refresh_token(&second)).await.status, 401);
-    assert_eq!(first.get("/auth/me").await.status, 200);
-    assert_eq!(refresh(&app.anonymous(), refresh_token(&first)).await.status, 200);
+    assert_eq!(verification_response.status, 200);
+    assert_eq!(second_client.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&second_client)).await.status, 401);
+    assert_eq!(first_client.get("/auth/me").await.status, 200);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&first_client)).await.status, 200);
     assert_eq!(eve.get("/auth/me").await.status, 200);
 }
 
@@ -214,13 +215,13 @@ async fn each_fresh_proof_disables_the_factor(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let nothing = json!({ "password": PASSWORD });
 
-    let first = ada.client.post("/auth/mfa/disable", &json!({ "code": ada.code() })).await;
+    let first_response = ada.client.post("/auth/mfa/disable", &json!({ "code": ada.code() })).await;
     let off = ada.client.post("/auth/mfa/disable", &nothing).await;
     let regenerated = ada.client.post("/auth/mfa/recovery-codes/regenerate", &nothing).await;
     let signed_in = sign_in(&ada.app.anonymous(), EMAIL, PASSWORD).await;
 
-    assert_eq!(first.status, 200);
-    assert_eq!(first.body, json!({ "success": true }));
+    assert_eq!(first_response.status, 200);
+    assert_eq!(first_response.body, json!({ "success": true }));
     assert_eq!(off.refusal(), (409, "mfa_not_enabled"));
     assert_eq!(regenerated.refusal(), (409, "mfa_not_enabled"));
     assert_eq!(signed_in.status, 200);
@@ -302,14 +303,14 @@ async fn setting_up_a_factor_requires_the_password(database: TestDatabase) {
 
     let without_password = begin(json!({})).await;
     let null = begin(json!({ "password": null })).await;
-    let wrong = begin(json!({ "password": "a wrong password" })).await;
+    let wrong_response = begin(json!({ "password": "a wrong password" })).await;
     let number = begin(json!({ "password": 5 })).await;
 
     for refused in [without_password, null, number] {
         assert_eq!(refused.refusal(), (400, "validation_failed"));
         assert_eq!(refused.body["errors"][0]["field"], "password");
     }
-    assert_eq!(wrong.refusal(), (403, "invalid_proof"));
+    assert_eq!(wrong_response.refusal(), (403, "invalid_proof"));
     assert_eq!(begin(owner_proof()).await.status, 200);
 }
 
@@ -379,14 +380,14 @@ async fn second_factors_work_after_the_licence_has_expired() {
     let ada = Ada::set_up(TestConfig::on(TestDatabase::sqlite()).licensed(Some(terms))).await;
     ada.clock.set(start + Duration::from_mins(3));
 
-    let refused = ada.app.anonymous().post("/auth/register", &json!({})).await;
+    let refused_response = ada.app.anonymous().post("/auth/register", &json!({})).await;
     let response = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
     let client = ada.app.anonymous().with_tokens(&response.body);
     let proof = json!({ "recoveryCode": ada.codes[0] });
     let disabled = client.post("/auth/mfa/disable", &proof).await;
     let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
-    assert_eq!(refused.refusal(), (403, "license_expired"));
+    assert_eq!(refused_response.refusal(), (403, "license_expired"));
     assert_eq!(response.status, 200);
     assert_eq!(disabled.status, 200);
     assert_eq!(setup.status, 200);

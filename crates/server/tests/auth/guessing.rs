@@ -71,17 +71,17 @@ async fn guesses_from_unknown_addresses_do_not_delay_the_owner(database: TestDat
         guesses.push(world.guess(&from, "a wrong password").await);
     }
     let owner = world.guess(HOME, PASSWORD).await;
-    let elsewhere = world.guess("203.0.113.9", PASSWORD).await;
+    let remote_response = world.guess("203.0.113.9", PASSWORD).await;
     world.clock.advance(Duration::from_secs(1));
-    let later = world.guess("203.0.113.9", PASSWORD).await;
+    let later_response = world.guess("203.0.113.9", PASSWORD).await;
     let from_there_again = world.guess("203.0.113.9", PASSWORD).await;
 
     assert_eq!(count_status(&guesses, 401), 5);
     assert_eq!(count_status(&guesses, 429), 195);
     assert_eq!(owner.status, 200, "{}", owner.text());
-    assert_eq!(elsewhere.refusal(), (429, "rate_limited"));
-    assert_eq!(elsewhere.header("retry-after"), Some("1"));
-    assert_eq!(later.status, 200);
+    assert_eq!(remote_response.refusal(), (429, "rate_limited"));
+    assert_eq!(remote_response.header("retry-after"), Some("1"));
+    assert_eq!(later_response.status, 200);
     assert_eq!(from_there_again.status, 200);
 }
 
@@ -129,10 +129,11 @@ async fn an_address_without_an_account_is_throttled_alike(database: TestDatabase
     let mut statuses = Vec::new();
     for _ in 0..8 {
         let ada = world.guess("198.51.100.7", "a wrong password").await;
-        let unknown = world.guess_at("bob@example.org", "198.51.100.7", "a wrong password").await;
-        assert_eq!(ada.status, unknown.status);
-        assert_eq!(ada.bytes, unknown.bytes);
-        assert_eq!(ada.header("retry-after"), unknown.header("retry-after"));
+        let unknown_response =
+            world.guess_at("bob@example.org", "198.51.100.7", "a wrong password").await;
+        assert_eq!(ada.status, unknown_response.status);
+        assert_eq!(ada.bytes, unknown_response.bytes);
+        assert_eq!(ada.header("retry-after"), unknown_response.header("retry-after"));
         statuses.push(ada.status);
     }
 

@@ -64,9 +64,9 @@ async fn an_attempt_outlives_its_session(database: TestDatabase) {
     let ended = current_session(&ada).await;
     log_out(&app.anonymous(), refresh_token(&ada)).await;
 
-    let again = another_session(&app.anonymous(), "ada@example.org").await;
+    let repeated_client = another_session(&app.anonymous(), "ada@example.org").await;
 
-    let attempts = history(&again, "").await;
+    let attempts = history(&repeated_client, "").await;
     assert_eq!(outcomes(&attempts), ["signed_in", "signed_in"]);
     assert_eq!(attempts["items"][1]["sessionId"], ended);
 }

@@ -15,9 +15,9 @@ use super::{log_out, refresh, refresh_token, sign_in};
 async fn two(configure: impl Fn(TestConfig) -> TestConfig) -> (TestApp, TestApp, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let at = |setting: TestConfig| configure(setting.at(Arc::<ManualClock>::clone(&clock)));
-    let first = at(TestConfig::on(TestDatabase::postgres().await)).start().await;
-    let second = at(TestConfig::beside(&first)).start().await;
-    (first, second, clock)
+    let first_server = at(TestConfig::on(TestDatabase::postgres().await)).start().await;
+    let second_server = at(TestConfig::beside(&first_server)).start().await;
+    (first_server, second_server, clock)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -25,29 +25,29 @@ async fn a_session_of_one_instance_is_valid_on_the_other() {
     let (first, second, _clock) = two(|it| it).await;
     let ada = first.signed_in().await;
 
-    let elsewhere = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
-    let me = elsewhere.get("/auth/me").await;
-    let next = refresh(&second.anonymous(), refresh_token(&ada)).await;
+    let remote_client = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
+    let me = remote_client.get("/auth/me").await;
+    let refresh_response = refresh(&second.anonymous(), refresh_token(&ada)).await;
     let second_response = refresh(&first.anonymous(), refresh_token(&ada)).await;
 
     assert_eq!(me.status, 200);
     assert_eq!(me.body["id"].as_str(), ada.user.as_deref());
-    assert_eq!(next.status, 200);
+    assert_eq!(refresh_response.status, 200);
     assert_eq!(second_response.status, 200);
-    assert_eq!(next.body["refreshToken"], second_response.body["refreshToken"]);
+    assert_eq!(refresh_response.body["refreshToken"], second_response.body["refreshToken"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_ended_on_one_is_over_on_the_other_within_five_seconds() {
     let (first, second, clock) = two(|it| it).await;
     let ada = first.signed_in().await;
-    let elsewhere = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
-    assert_eq!(elsewhere.get("/auth/me").await.status, 200);
+    let remote_client = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
+    assert_eq!(remote_client.get("/auth/me").await.status, 200);
 
     log_out(&first.anonymous(), refresh_token(&ada)).await;
     let own_response = ada.get("/auth/me").await;
     clock.advance(Duration::from_millis(5001));
-    let over = elsewhere.get("/auth/me").await;
+    let over = remote_client.get("/auth/me").await;
 
     assert_eq!(
         own_response.refusal(),

@@ -63,9 +63,9 @@ async fn of_concurrent_uses_of_an_invitation_one_succeeds(database: TestDatabase
     let responses = join_all(emails.iter().map(|it| register(&app, it, &token))).await;
 
     let registered = responses.iter().filter(|it| it.status == 200).count();
-    let late = responses.iter().filter(|it| it.error() == "registration_closed").count();
+    let late_count = responses.iter().filter(|it| it.error() == "registration_closed").count();
     assert_eq!(registered, 1);
-    assert_eq!(late, 15);
+    assert_eq!(late_count, 15);
 }
 
 async fn an_invitation_as_administrator_obeys_the_licence(database: TestDatabase) {
@@ -75,10 +75,10 @@ async fn an_invitation_as_administrator_obeys_the_licence(database: TestDatabase
     let second = invite(&app, " --role admin").await;
 
     let registered = register(&app, "a@example.org", &first).await;
-    let full = register(&app, "b@example.org", &second).await;
+    let full_response = register(&app, "b@example.org", &second).await;
 
     assert_eq!(registered.status, 200);
-    assert_eq!(full.refusal(), (403, "registration_closed"));
+    assert_eq!(full_response.refusal(), (403, "registration_closed"));
     assert_eq!(app.admin("list").await.expect("a list"), "a@example.org\n");
 }
 
@@ -119,7 +119,7 @@ async fn a_closed_server_ignores_invitations_and_an_open_one_applies_their_role(
     let with = register(&app, "b@example.org", &first).await;
     let reused = register(&app, "c@example.org", &first).await;
     app.reload(&json!({ "LocalAuth": { "Registration": "closed" } }));
-    let closed = register(&app, "d@example.org", &second).await;
+    let closed_response = register(&app, "d@example.org", &second).await;
 
     assert_eq!(without.status, 200);
     assert_eq!(with.status, 200);
@@ -128,7 +128,7 @@ async fn a_closed_server_ignores_invitations_and_an_open_one_applies_their_role(
         (403, "registration_closed"),
         "a presented invitation must be valid"
     );
-    assert_eq!(closed.refusal(), (403, "registration_closed"));
+    assert_eq!(closed_response.refusal(), (403, "registration_closed"));
     assert_eq!(app.admin("list").await.expect("a list"), "b@example.org\n");
 }
 

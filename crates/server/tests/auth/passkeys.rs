@@ -93,7 +93,7 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     let mut key = Authenticator::counting();
 
     let registration = passkey_options(&ada).await;
-    let added =
+    let addition_response =
         add_passkey(&ada, &registration, "  My key ", &key.create(&registration["publicKey"]))
             .await;
     let unused = list(&ada).await;
@@ -103,8 +103,8 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     let signed_in = app.anonymous().with_tokens(&envelope.body);
     let used = list(&signed_in).await;
     let listed_sessions = sessions(&signed_in).await;
-    let removed = remove(&signed_in, text(&added.body["id"])).await;
-    let after = sign_in(&app, &mut key).await;
+    let removal_response = remove(&signed_in, text(&addition_response.body["id"])).await;
+    let later_response = sign_in(&app, &mut key).await;
 
     assert_eq!(keys(&registration), ["challengeToken", "publicKey"]);
     let public_key = &registration["publicKey"];
@@ -117,11 +117,11 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     assert_eq!(selection["residentKey"], "required");
     assert_eq!(selection["requireResidentKey"], true);
     assert_eq!(selection["userVerification"], "required");
-    assert_eq!(added.status, 200);
-    assert_eq!(keys(&added.body), ["createdAt", "id", "name"]);
+    assert_eq!(addition_response.status, 200);
+    assert_eq!(keys(&addition_response.body), ["createdAt", "id", "name"]);
     assert_eq!(unused.len(), 1);
-    assert_eq!(unused[0], added.body);
-    assert_eq!(added.body["name"], "My key");
+    assert_eq!(unused[0], addition_response.body);
+    assert_eq!(addition_response.body["name"], "My key");
     assert_eq!(keys(&login), ["challengeToken", "publicKey"], "without mediation");
     assert_eq!(login["publicKey"]["allowCredentials"], json!([]));
     assert_eq!(login["publicKey"]["userVerification"], "required");
@@ -130,9 +130,9 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     assert_eq!(envelope.body["user"]["email"], EMAIL);
     assert!(used[0]["lastUsedAt"].is_string(), "{used:?}");
     assert_eq!(listed_sessions[0]["method"], "passkey");
-    assert_eq!(removed.status, 200);
-    assert_eq!(removed.body, json!({ "success": true }));
-    assert_eq!(after.refusal(), (401, "invalid_passkey"));
+    assert_eq!(removal_response.status, 200);
+    assert_eq!(removal_response.body, json!({ "success": true }));
+    assert_eq!(later_response.refusal(), (401, "invalid_passkey"));
     assert!(list(&signed_in).await.is_empty());
     assert_eq!(refresh(&app.anonymous(), refresh_token(&signed_in)).await.status, 200);
 }
@@ -155,7 +155,7 @@ async fn several_passkeys_each_sign_in(database: TestDatabase) {
         sign_in(&app, &mut phone).await,
         sign_in(&app, &mut eves).await,
     ];
-    let removed = remove(&ada, &first).await;
+    let removal_response = remove(&ada, &first).await;
     let phone = sign_in(&app, &mut phone).await;
     let laptop = sign_in(&app, &mut laptop).await;
 
@@ -163,7 +163,7 @@ async fn several_passkeys_each_sign_in(database: TestDatabase) {
     assert_eq!(excluded.len(), 2);
     let owners = signed_in.map(|it| text(&it.body["user"]["email"]).to_owned());
     assert_eq!(owners, [EMAIL, EMAIL, EMAIL, "eve@example.org"]);
-    assert_eq!(removed.status, 200);
+    assert_eq!(removal_response.status, 200);
     assert_eq!(phone.status, 401);
     assert_eq!(laptop.status, 200);
     let remaining: Vec<Value> = list(&ada).await.into_iter().map(|it| it["id"].clone()).collect();
@@ -172,22 +172,22 @@ async fn several_passkeys_each_sign_in(database: TestDatabase) {
 
 async fn a_change_ends_all_sessions_but_its_own(database: TestDatabase) {
     let app = spawn(database).await;
-    let first = app.sign_up(EMAIL).await;
-    let second = another_session(&app.anonymous(), EMAIL).await;
+    let first_client = app.sign_up(EMAIL).await;
+    let second_client = another_session(&app.anonymous(), EMAIL).await;
     let eve = app.sign_up("eve@example.org").await;
-    assert_eq!(second.get("/auth/me").await.status, 200);
+    assert_eq!(second_client.get("/auth/me").await.status, 200);
 
-    let id = enrol(&first, &mut Authenticator::new(), "Key").await;
-    let after_adding = second.get("/auth/me").await;
-    let third = another_session(&app.anonymous(), EMAIL).await;
-    let before_removing = third.get("/auth/me").await;
-    remove(&first, &id).await;
+    let id = enrol(&first_client, &mut Authenticator::new(), "Key").await;
+    let after_adding = second_client.get("/auth/me").await;
+    let third_client = another_session(&app.anonymous(), EMAIL).await;
+    let before_removing = third_client.get("/auth/me").await;
+    remove(&first_client, &id).await;
 
     assert_eq!(after_adding.refusal(), (401, "unauthorized"));
-    assert_eq!(refresh(&app.anonymous(), refresh_token(&second)).await.status, 401);
+    assert_eq!(refresh(&app.anonymous(), refresh_token(&second_client)).await.status, 401);
     assert_eq!(before_removing.status, 200);
-    assert_eq!(third.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    assert_eq!(first.get("/auth/me").await.status, 200);
+    assert_eq!(third_client.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    assert_eq!(first_client.get("/auth/me").await.status, 200);
     assert_eq!(eve.get("/auth/me").await.status, 200);
 }
 
@@ -202,12 +202,12 @@ async fn an_account_has_at_most_twenty_passkeys(database: TestDatabase) {
     let proof = json!({ "password": PASSWORD });
     let response = ada.post("/auth/webauthn/register/begin", &proof).await;
     let credential = Authenticator::new().create(&waiting["publicKey"]);
-    let added = add_passkey(&ada, &waiting, "One more", &credential).await;
+    let addition_response = add_passkey(&ada, &waiting, "One more", &credential).await;
 
     assert_eq!(response.refusal(), (409, "passkey_limit_reached"));
-    assert_eq!(added.refusal(), (409, "passkey_limit_reached"));
+    assert_eq!(addition_response.refusal(), (409, "passkey_limit_reached"));
     assert_eq!(response.body["limit"], 20);
-    assert_eq!(added.body["limit"], 20);
+    assert_eq!(addition_response.body["limit"], 20);
     assert_eq!(list(&ada).await.len(), 20);
 }
 
@@ -294,11 +294,11 @@ async fn a_decreasing_counter_blocks_the_passkey_until_its_owner_unblocks_it(
     };
     assert_eq!(patch(json!({ "blocked": true })).await.refusal(), (400, "validation_failed"));
 
-    let wrong = json!({ "blocked": false, "password": "a guess" });
-    assert_eq!(patch(wrong).await.refusal(), (403, "invalid_proof"));
-    let renamed = patch(json!({ "name": " Work " })).await.body;
-    assert_eq!(renamed["name"], "Work");
-    assert!(renamed["blockedAt"].is_string());
+    let wrong_body = json!({ "blocked": false, "password": "a guess" });
+    assert_eq!(patch(wrong_body).await.refusal(), (403, "invalid_proof"));
+    let renamed_body = patch(json!({ "name": " Work " })).await.body;
+    assert_eq!(renamed_body["name"], "Work");
+    assert!(renamed_body["blockedAt"].is_string());
 
     let unblocked = patch(json!({ "blocked": false, "password": PASSWORD })).await.body;
     assert!(unblocked["blockedAt"].is_null() && unblocked["name"] == "Work", "{unblocked}");
@@ -327,19 +327,21 @@ async fn failures_of_a_known_passkey_are_in_its_owners_history(database: TestDat
 #[tokio::test(flavor = "multi_thread")]
 async fn a_ceremony_starts_on_one_instance_and_completes_on_another() {
     let first = spawn(TestDatabase::postgres().await).await;
-    let second = TestConfig::beside(&first).with("Server__PublicUrl", ORIGIN).start().await;
+    let second_server = TestConfig::beside(&first).with("Server__PublicUrl", ORIGIN).start().await;
     let ada = first.sign_up(EMAIL).await;
-    let elsewhere = second.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
+    let remote_client =
+        second_server.anonymous().with_tokens(&json!({ "accessToken": ada.access }));
     let mut key = Authenticator::counting();
 
     let options = passkey_options(&ada).await;
-    let added = add_passkey(&elsewhere, &options, "Key", &key.create(&options["publicKey"])).await;
+    let addition_response =
+        add_passkey(&remote_client, &options, "Key", &key.create(&options["publicKey"])).await;
     let login = sign_in_options(&first).await;
     let credential = key.get(&login["publicKey"]);
-    let signed_in = complete_sign_in(&second, &login, &credential).await;
+    let signed_in = complete_sign_in(&second_server, &login, &credential).await;
     let replayed = complete_sign_in(&first, &login, &credential).await;
 
-    assert_eq!(added.status, 200);
+    assert_eq!(addition_response.status, 200);
     assert_eq!(signed_in.status, 200);
     assert_eq!(replayed.refusal(), (401, "invalid_passkey"));
 }

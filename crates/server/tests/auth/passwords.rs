@@ -91,8 +91,8 @@ async fn a_forgotten_password_is_reset_by_email(database: TestDatabase) {
         assert_eq!(response.refusal(), (401, "invalid_refresh_token"));
     }
 
-    let old = sign_in(&app.anonymous(), ADA, PASSWORD).await;
-    assert_eq!(old.refusal(), (401, "invalid_credentials"));
+    let old_response = sign_in(&app.anonymous(), ADA, PASSWORD).await;
+    assert_eq!(old_response.refusal(), (401, "invalid_credentials"));
     let new = sign_in(&app.anonymous(), ADA, NEW).await;
     let me = app.anonymous().with_tokens(&new.body).get("/auth/me").await;
     assert_eq!(me.body["emailVerified"], true, "the link was opened");
@@ -106,9 +106,9 @@ async fn of_concurrent_uses_of_a_token_one_resets_the_password(database: TestDat
     let responses = join_all(passwords.iter().map(|it| reset(&app, ADA, &token, it))).await;
 
     let chosen: Vec<_> = responses.iter().zip(&passwords).filter(|it| it.0.status == 200).collect();
-    let refused = responses.iter().filter(|it| it.error() == "invalid_reset_token").count();
+    let refused_count = responses.iter().filter(|it| it.error() == "invalid_reset_token").count();
     assert_eq!(chosen.len(), 1);
-    assert_eq!(refused, 23);
+    assert_eq!(refused_count, 23);
     assert_eq!(sign_in(&app.anonymous(), ADA, chosen[0].1).await.status, 200);
 }
 
@@ -116,17 +116,17 @@ async fn every_address_gets_the_same_response(database: TestDatabase) {
     let app = with_mail(database).await;
     app.sign_up(ADA).await;
 
-    let known = forgot(&app, ADA).await;
+    let known_response = forgot(&app, ADA).await;
     let unknown = forgot(&app, "bob@example.org").await;
     let impossible = forgot(&app, "no\u{0} address").await;
     let long = forgot(&app, &format!("{}@example.org", "x".repeat(100_000))).await;
     remove_passwords(&app).await;
     let without_password = forgot(&app, ADA).await;
 
-    assert_eq!(known.status, 200, "{}", known.text());
+    assert_eq!(known_response.status, 200, "{}", known_response.text());
     for other in [unknown, impossible, long, without_password] {
         assert_eq!(other.status, 200);
-        assert_eq!(other.text(), known.text());
+        assert_eq!(other.text(), known_response.text());
     }
     assert_eq!(names_to(&app, ADA).await, ["password-reset"]);
     assert!(emails_to(&app, "bob@example.org").await.is_empty());
@@ -183,7 +183,7 @@ async fn wrong_tokens_and_addresses_are_refused_alike() {
     let (app, token) = with_reset_token(TestDatabase::sqlite()).await;
     app.sign_up("eve@example.org").await;
     let refused = reset(&app, ADA, "nonsense", NEW).await;
-    let long = "A".repeat(5000);
+    let long_text = "A".repeat(5000);
 
     for (email, token) in [
         ("eve@example.org", &*token),
@@ -196,8 +196,8 @@ async fn wrong_tokens_and_addresses_are_refused_alike() {
         (ADA, &*"A".repeat(43)),
         (ADA, &*token.to_lowercase()),
         (ADA, &*format!("{token} ")),
-        (ADA, &*long),
-        (&*long, &*token),
+        (ADA, &*long_text),
+        (&*long_text, &*token),
     ] {
         let response = reset(&app, email, token, NEW).await;
 
@@ -217,13 +217,13 @@ async fn a_token_expires_after_an_hour() {
         .start()
         .await;
     app.sign_up(ADA).await;
-    let first = request_token(&app).await;
+    let first_token = request_token(&app).await;
 
     clock.advance(Duration::from_hours(1));
-    let late_response = reset(&app, ADA, &first, NEW).await;
-    let second = request_token(&app).await;
+    let late_response = reset(&app, ADA, &first_token, NEW).await;
+    let second_token = request_token(&app).await;
     clock.advance(Duration::from_secs(3599));
-    let in_time = reset(&app, ADA, &second, NEW).await;
+    let in_time = reset(&app, ADA, &second_token, NEW).await;
 
     assert_eq!(late_response.refusal(), (400, "invalid_reset_token"));
     assert_eq!(in_time.status, 200, "{}", in_time.text());
@@ -256,9 +256,9 @@ async fn at_most_three_emails_an_hour_are_sent_and_each_is_valid() {
     }
 
     assert_eq!(names_to(&app, ADA).await, ["password-reset"; 3]);
-    let last = link_to(&app, ADA).await;
+    let last_link = link_to(&app, ADA).await;
     assert_eq!(reset(&app, ADA, &first, NEW).await.status, 200);
-    let response = reset(&app, ADA, token(&last), NEW).await;
+    let response = reset(&app, ADA, token(&last_link), NEW).await;
     assert_eq!(
         response.refusal(),
         (400, "invalid_reset_token"),
@@ -269,7 +269,7 @@ async fn at_most_three_emails_an_hour_are_sent_and_each_is_valid() {
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_fields_and_other_types_are_reported_by_field() {
     let (app, token) = with_reset_token(TestDatabase::sqlite()).await;
-    let valid = json!({ "token": token, "email": ADA, "newPassword": NEW });
+    let valid_body = json!({ "token": token, "email": ADA, "newPassword": NEW });
 
     for field in ["token", "email", "newPassword"] {
         for (value, code) in [
@@ -279,7 +279,7 @@ async fn missing_fields_and_other_types_are_reported_by_field() {
             (json!({}), "invalid"),
             (json!(true), "invalid"),
         ] {
-            let mut body = valid.clone();
+            let mut body = valid_body.clone();
             body[field] = value;
             let response = app.anonymous().post("/auth/reset-password", &body).await;
 
@@ -290,7 +290,7 @@ async fn missing_fields_and_other_types_are_reported_by_field() {
     let nothing = app.anonymous().post("/auth/reset-password", &json!({})).await;
     let required = [("token", "required"), ("email", "required"), ("newPassword", "required")];
     assert_eq!(field_errors(&nothing), required);
-    assert_eq!(app.anonymous().post("/auth/reset-password", &valid).await.status, 200);
+    assert_eq!(app.anonymous().post("/auth/reset-password", &valid_body).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -67,11 +67,11 @@ async fn characters_are_counted_as_clients_count_them(database: TestDatabase) {
         "email": "eve@example.org", "password": format!("{password}x"),
         "displayName": format!("{name}x"), "customerType": 1, "companyName": format!("{company}x"),
     });
-    let short = json!({ "email": "bob@example.org", "password": "🦊🌵🚂" });
+    let short_body = json!({ "email": "bob@example.org", "password": "🦊🌵🚂" });
 
     let registered = app.anonymous().post("/auth/register", &fits).await;
     let refused = app.anonymous().post("/auth/register", &too_long).await;
-    let weak = app.anonymous().post("/auth/register", &short).await;
+    let weak = app.anonymous().post("/auth/register", &short_body).await;
     let envelope = sign_in(&app.anonymous(), "ada@example.org", &password).await;
 
     assert_eq!(registered.status, 200, "{}", registered.text());
@@ -83,9 +83,9 @@ async fn characters_are_counted_as_clients_count_them(database: TestDatabase) {
     let ada = app.anonymous().with_tokens(&envelope.body);
     for path in ["/auth/api-keys", "/auth/app-passwords"] {
         let body = |name: String| json!({ "name": name, "password": password });
-        let accepted = ada.post(path, &body("🔑".repeat(32))).await;
+        let accepted_response = ada.post(path, &body("🔑".repeat(32))).await;
         let refused = ada.post(path, &body(format!("{}x", "🔑".repeat(32)))).await;
-        assert_eq!(accepted.status, 200, "{path}: {}", accepted.text());
+        assert_eq!(accepted_response.status, 200, "{path}: {}", accepted_response.text());
         assert_eq!(field_errors(&refused), [("name", "too_long")], "{path}");
     }
 }
@@ -110,9 +110,9 @@ async fn of_concurrent_registrations_of_an_address_one_succeeds(database: TestDa
     let responses = join_all((0..20).map(|_| stranger.post("/auth/register", &ada))).await;
 
     let registered = responses.iter().filter(|it| it.status == 200).count();
-    let refused = responses.iter().filter(|it| it.error() == "email_exists").count();
+    let refused_count = responses.iter().filter(|it| it.error() == "email_exists").count();
     assert_eq!(registered, 1);
-    assert_eq!(refused, 19);
+    assert_eq!(refused_count, 19);
 }
 
 async fn the_licensed_seats_are_never_exceeded(database: TestDatabase) {
@@ -186,11 +186,11 @@ async fn a_password_is_used_exactly_as_typed() {
     let ada = json!({ "email": "ada@example.org", "password": password });
 
     let registered = app.anonymous().post("/auth/register", &ada).await;
-    let right = sign_in(&app.anonymous(), "ada@example.org", password).await;
+    let correct_response = sign_in(&app.anonymous(), "ada@example.org", password).await;
     let trimmed = sign_in(&app.anonymous(), "ada@example.org", password.trim()).await;
 
     assert_eq!(registered.status, 200);
-    assert_eq!(right.status, 200);
+    assert_eq!(correct_response.status, 200);
     assert_eq!(trimmed.refusal(), (401, "invalid_credentials"));
 }
 

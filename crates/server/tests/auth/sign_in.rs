@@ -44,33 +44,33 @@ async fn an_unknown_address_and_a_wrong_password_are_refused_alike(database: Tes
     let app = TestConfig::on(database).start().await;
     app.sign_up("ada@example.org").await;
 
-    let wrong = sign_in(&app.anonymous(), "ada@example.org", "a wrong password").await;
+    let wrong_response = sign_in(&app.anonymous(), "ada@example.org", "a wrong password").await;
     let unknown = sign_in(&app.anonymous(), "bob@example.org", "a wrong password").await;
     let nonsense = sign_in(&app.anonymous(), "no address", "a wrong password").await;
     let empty = sign_in(&app.anonymous(), "ada@example.org", "").await;
 
-    assert_eq!(wrong.refusal(), (401, "invalid_credentials"));
+    assert_eq!(wrong_response.refusal(), (401, "invalid_credentials"));
     for other in [unknown, nonsense, empty] {
-        assert_eq!(other.status, wrong.status);
-        assert_eq!(other.bytes, wrong.bytes);
+        assert_eq!(other.status, wrong_response.status);
+        assert_eq!(other.bytes, wrong_response.bytes);
     }
 }
 
 async fn the_eleventh_session_ends_the_first(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let first = app.sign_up("ada@example.org").await;
-    let second = another_session(&app.anonymous(), "ada@example.org").await;
+    let first_client = app.sign_up("ada@example.org").await;
+    let second_client = another_session(&app.anonymous(), "ada@example.org").await;
     for _ in 3..=10 {
         another_session(&app.anonymous(), "ada@example.org").await;
     }
-    assert_eq!(first.get("/auth/me").await.status, 200);
+    assert_eq!(first_client.get("/auth/me").await.status, 200);
 
     let eleventh = another_session(&app.anonymous(), "ada@example.org").await;
 
-    assert_eq!(first.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let response = super::refresh(&app.anonymous(), refresh_token(&first)).await;
+    assert_eq!(first_client.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let response = super::refresh(&app.anonymous(), refresh_token(&first_client)).await;
     assert_eq!(response.refusal(), (401, "invalid_refresh_token"));
-    assert_eq!(second.get("/auth/me").await.status, 200);
+    assert_eq!(second_client.get("/auth/me").await.status, 200);
     assert_eq!(eleventh.get("/auth/me").await.status, 200);
 }
 
@@ -146,8 +146,8 @@ async fn sign_ins_beyond_the_queue_are_refused_as_overload() {
     let refused = responses.pop().unwrap();
     assert_eq!(refused.refusal(), (503, "overloaded"));
     assert!(refused.header("retry-after").is_some());
-    let served = responses.iter().filter(|it| it.status == 200).count();
-    assert!(served >= 4, "{served}");
+    let served_count = responses.iter().filter(|it| it.status == 200).count();
+    assert!(served_count >= 4, "{served_count}");
     assert_eq!(sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await.status, 200);
 }
 

@@ -157,15 +157,15 @@ async fn an_access_token_expires_as_stated() {
     let ada = app.signed_in().await;
 
     clock.advance(Duration::from_secs(899));
-    let before = ada.get("/auth/me").await;
+    let previous_response = ada.get("/auth/me").await;
     clock.advance(Duration::from_secs(2));
-    let after = ada.get("/auth/me").await;
-    let next =
+    let later_response = ada.get("/auth/me").await;
+    let refreshed_client =
         app.anonymous().with_tokens(&refresh(&app.anonymous(), refresh_token(&ada)).await.body);
 
-    assert_eq!(before.status, 200);
-    assert_eq!(after.refusal(), (401, "unauthorized"));
-    assert_eq!(next.get("/auth/me").await.status, 200);
+    assert_eq!(previous_response.status, 200);
+    assert_eq!(later_response.refusal(), (401, "unauthorized"));
+    assert_eq!(refreshed_client.get("/auth/me").await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -174,11 +174,11 @@ async fn a_changed_lifetime_applies_to_new_tokens() {
     let ada = app.signed_in().await;
 
     app.reload(&json!({ "Jwt": { "AccessTokenLifetime": "60s" } }));
-    let next = refresh(&app.anonymous(), refresh_token(&ada)).await;
+    let refresh_response = refresh(&app.anonymous(), refresh_token(&ada)).await;
 
-    assert_eq!(next.status, 200);
-    assert_eq!(next.body["expiresIn"], 60);
-    let claims = Forged::of(&app.anonymous().with_tokens(&next.body)).claims;
+    assert_eq!(refresh_response.status, 200);
+    assert_eq!(refresh_response.body["expiresIn"], 60);
+    let claims = Forged::of(&app.anonymous().with_tokens(&refresh_response.body)).claims;
     let from = claims["iat"].as_i64();
     let to = claims["exp"].as_i64();
     assert_eq!(to.expect("an end") - from.expect("a beginning"), 60);
@@ -219,15 +219,15 @@ async fn a_new_key_invalidates_all_tokens_unless_the_previous_one_is_configured(
         status(&with_old_key, access(&ada)).await,
         refresh(&with_old_key.anonymous(), refresh_token(&ada)).await,
     );
-    let next = with_old_key.anonymous().with_tokens(&accepted.1.body);
+    let refreshed_client = with_old_key.anonymous().with_tokens(&accepted.1.body);
 
     assert_eq!(rejected.0, 401);
     assert_eq!(rejected.1.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(accepted.0, 200);
     assert_eq!(accepted.1.status, 200);
-    assert_eq!(status(&without_old_key, access(&next)).await, 200, "the new key signs");
+    assert_eq!(status(&without_old_key, access(&refreshed_client)).await, 200, "the new key signs");
     assert_eq!(
-        status(&old, access(&next)).await,
+        status(&old, access(&refreshed_client)).await,
         401,
         "the old instance does not know the new key"
     );
@@ -296,8 +296,8 @@ async fn a_second_credential_does_not_change_the_caller() {
         assert_eq!(me.body["id"].as_str(), ada.user.as_deref(), "{name}");
 
         if name != "authorization" {
-            let alone = app.anonymous().send("GET", "/auth/me", &both[1..], b"").await;
-            assert_eq!(alone.refusal(), (401, "unauthorized"), "{name}");
+            let single_response = app.anonymous().send("GET", "/auth/me", &both[1..], b"").await;
+            assert_eq!(single_response.refusal(), (401, "unauthorized"), "{name}");
         }
         let broken = [("authorization", "Bearer x"), (name, value.as_str())];
         let broken = app.anonymous().send("GET", "/auth/me", &broken, b"").await;
@@ -326,8 +326,8 @@ async fn a_second_credential_bypasses_no_rule() {
 
     for (name, value) in credential_headers(access(&owner)) {
         let both = [("authorization", own_token.as_str()), (name, value.as_str())];
-        let closed = app.anonymous().send("GET", "/auth/app-passwords", &both, b"").await;
-        assert_eq!(closed.refusal(), (403, "app_password_refused"), "{name}");
+        let closed_response = app.anonymous().send("GET", "/auth/app-passwords", &both, b"").await;
+        assert_eq!(closed_response.refusal(), (403, "app_password_refused"), "{name}");
     }
 
     let far = ("x-forwarded-for", "198.51.100.7");

@@ -62,38 +62,38 @@ async fn an_unverified_account_frees_its_seat_after_a_week(database: TestDatabas
         .await;
     assert_eq!(register(&app, ADA).await.status, 200);
 
-    let full = register(&app, "bob@example.org").await;
+    let full_response = register(&app, "bob@example.org").await;
     let in_eight_days = SystemClock.now() + Duration::from_hours(8 * 24);
 
     // An instance deletes unverified accounts when it starts.
     let late = Arc::new(ManualClock::new(in_eight_days));
     let _beside = TestConfig::beside(&app).with(REQUIRED, true).at(late).start().await;
 
-    assert_eq!(full.refusal(), (403, "user_limit_reached"));
+    assert_eq!(full_response.refusal(), (403, "user_limit_reached"));
     until(async || (register(&app, "bob@example.org").await.status == 200).then_some(())).await;
-    let early = sign_in(&app.anonymous(), ADA, PASSWORD).await;
-    assert_eq!(early.refusal(), (401, "invalid_credentials"));
+    let early_response = sign_in(&app.anonymous(), ADA, PASSWORD).await;
+    assert_eq!(early_response.refusal(), (401, "invalid_credentials"));
 }
 
 async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase) {
     let app = required(database).await;
 
     let registered = register(&app, " Ada@Example.org ").await;
-    let early = sign_in(&app.anonymous(), ADA, PASSWORD).await;
-    let wrong = sign_in(&app.anonymous(), ADA, "a wrong password").await;
+    let early_response = sign_in(&app.anonymous(), ADA, PASSWORD).await;
+    let wrong_response = sign_in(&app.anonymous(), ADA, "a wrong password").await;
     let link = link_to(&app, "Ada@Example.org").await;
-    let verified = redeem(&app.anonymous(), target(&app, &link)).await;
+    let verification_response = redeem(&app.anonymous(), target(&app, &link)).await;
     let second_response = redeem(&app.anonymous(), target(&app, &link)).await;
     let envelope = sign_in(&app.anonymous(), ADA, PASSWORD).await;
 
     assert_eq!(registered.status, 200, "{}", registered.text());
     assert_eq!(keys(&registered.body), ["message", "requiresEmailVerification", "success"]);
     assert_eq!(registered.body["requiresEmailVerification"], true);
-    assert_eq!(early.refusal(), (403, "email_not_verified"));
-    assert_eq!(wrong.refusal(), (401, "invalid_credentials"));
+    assert_eq!(early_response.refusal(), (403, "email_not_verified"));
+    assert_eq!(wrong_response.refusal(), (401, "invalid_credentials"));
     assert_eq!(names_to(&app, "Ada@Example.org").await, ["verify-address", "verify-address"]);
-    assert_eq!(verified.status, 200);
-    assert_eq!(verified.body, json!({ "success": true }));
+    assert_eq!(verification_response.status, 200);
+    assert_eq!(verification_response.body, json!({ "success": true }));
     assert_eq!(second_response.refusal(), (400, "invalid_verification_token"));
 
     let me = app.anonymous().with_tokens(&envelope.body).get("/auth/me").await;
@@ -103,7 +103,7 @@ async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase)
 async fn a_taken_address_gets_the_same_response_and_its_owner_an_email(database: TestDatabase) {
     let app = required(database).await;
 
-    let fresh = register(&app, ADA).await;
+    let fresh_response = register(&app, ADA).await;
     let taken = register(&app, " ADA@example.org").await;
     let bob = json!({ "email": "bob@example.org", "password": "another fine passphrase" });
     let before = app.anonymous().post("/auth/register", &bob).await;
@@ -113,8 +113,8 @@ async fn a_taken_address_gets_the_same_response_and_its_owner_an_email(database:
     let bobs = sign_in(&app.anonymous(), "bob@example.org", "another fine passphrase").await;
 
     for other in [&taken, &before, &late] {
-        assert_eq!(other.status, fresh.status);
-        assert_eq!(other.text(), fresh.text());
+        assert_eq!(other.status, fresh_response.status);
+        assert_eq!(other.text(), fresh_response.text());
     }
     assert_eq!(bobs.status, 200, "the password is unchanged");
     // Ada's address is unverified, so its owner may not have an account yet.
@@ -128,10 +128,11 @@ async fn of_concurrent_uses_of_a_link_one_verifies(database: TestDatabase) {
 
     let responses = join_all((0..32).map(|_| redeem(&stranger, &path))).await;
 
-    let verified = responses.iter().filter(|it| it.status == 200).count();
-    let refused = responses.iter().filter(|it| it.error() == "invalid_verification_token").count();
-    assert_eq!(verified, 1);
-    assert_eq!(refused, 31);
+    let verified_count = responses.iter().filter(|it| it.status == 200).count();
+    let refused_count =
+        responses.iter().filter(|it| it.error() == "invalid_verification_token").count();
+    assert_eq!(verified_count, 1);
+    assert_eq!(refused_count, 31);
 }
 
 async fn an_older_account_verifies_and_continues_with_its_token(database: TestDatabase) {
@@ -144,12 +145,12 @@ async fn an_older_account_verifies_and_continues_with_its_token(database: TestDa
     let me = ada.get("/auth/me").await;
     resend(&app, &json!({ "email": ADA })).await;
     let link = link_to(&app, ADA).await;
-    let verified = redeem(&app.anonymous(), target(&app, &link)).await;
+    let verification_response = redeem(&app.anonymous(), target(&app, &link)).await;
 
     assert_eq!(response.refusal(), (403, "email_not_verified"));
     assert_eq!(me.status, 200);
     assert_eq!(me.body["emailVerified"], false);
-    assert_eq!(verified.status, 200, "{}", verified.text());
+    assert_eq!(verification_response.status, 200, "{}", verification_response.text());
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);
 }
 
@@ -158,16 +159,16 @@ async fn resending_returns_the_same_response_for_every_address(database: TestDat
     register(&app, "bob@example.org").await;
     redeem(&app.anonymous(), &path).await;
 
-    let waiting = resend(&app, &json!({ "email": "bob@example.org" })).await;
+    let waiting_response = resend(&app, &json!({ "email": "bob@example.org" })).await;
     let verified = resend(&app, &json!({ "email": ADA })).await;
     let unknown = resend(&app, &json!({ "email": "eve@example.org" })).await;
     let impossible = resend(&app, &json!({ "email": "no\u{0} address" })).await;
 
-    assert_eq!(waiting.status, 200, "{}", waiting.text());
-    assert_eq!(keys(&waiting.body), ["message", "success"]);
+    assert_eq!(waiting_response.status, 200, "{}", waiting_response.text());
+    assert_eq!(keys(&waiting_response.body), ["message", "success"]);
     for other in [verified, unknown, impossible] {
         assert_eq!(other.status, 200);
-        assert_eq!(other.text(), waiting.text());
+        assert_eq!(other.text(), waiting_response.text());
     }
     assert_eq!(names_to(&app, "bob@example.org").await, ["verify-address"; 2]);
     assert_eq!(names_to(&app, ADA).await, ["verify-address"]);
@@ -184,10 +185,10 @@ async fn the_owner_of_an_address_replaces_an_earlier_unverified_registration(
     let response = app.anonymous().post("/auth/register", &credentials).await;
     let link = link_to(&app, ADA).await;
     let body = json!({ "token": token(&link), "email": ADA, "newPassword": password });
-    let reset = app.anonymous().post("/auth/reset-password", &body).await;
+    let reset_response = app.anonymous().post("/auth/reset-password", &body).await;
 
     assert_eq!(response.status, 200);
-    assert_eq!(reset.status, 200, "{}", reset.text());
+    assert_eq!(reset_response.status, 200, "{}", reset_response.text());
     assert_eq!(sign_in(&app.anonymous(), ADA, password).await.status, 200);
     assert_eq!(sign_in(&app.anonymous(), ADA, PASSWORD).await.status, 401);
 }
@@ -242,13 +243,13 @@ async fn browsers_are_redirected_to_a_page_and_only_json_clients_redeem() {
     let bare = stranger.get(&path).await;
     let head = stranger.send("HEAD", &path, &accept("application/json"), b"").await;
     let json_only = accept("application/json, text/html;q=0");
-    let redeemed = stranger.send("GET", &path, &json_only, b"").await;
+    let redemption_response = stranger.send("GET", &path, &json_only, b"").await;
 
     assert_eq!(bare.status, 302);
     assert_eq!(bare.header("location"), Some(&*page));
     assert_eq!(head.status, 302);
     assert_eq!(head.header("location"), Some(&*page));
-    assert_eq!(redeemed.status, 200, "{}", redeemed.text());
+    assert_eq!(redemption_response.status, 200, "{}", redemption_response.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -331,13 +332,13 @@ async fn a_link_expires_after_a_day() {
         .await;
     register(&app, ADA).await;
     register(&app, "bob@example.org").await;
-    let first = link_to(&app, ADA).await;
-    let second = link_to(&app, "bob@example.org").await;
+    let first_link = link_to(&app, ADA).await;
+    let second_link = link_to(&app, "bob@example.org").await;
 
     clock.advance(Duration::from_secs(24 * 3600 - 1));
-    let in_time = redeem(&app.anonymous(), target(&app, &first)).await;
+    let in_time = redeem(&app.anonymous(), target(&app, &first_link)).await;
     clock.advance(Duration::from_secs(1));
-    let late_response = redeem(&app.anonymous(), target(&app, &second)).await;
+    let late_response = redeem(&app.anonymous(), target(&app, &second_link)).await;
 
     assert_eq!(in_time.status, 200);
     assert_eq!(late_response.refusal(), (400, "invalid_verification_token"));
@@ -349,8 +350,8 @@ async fn an_address_gets_three_more_emails_an_hour() {
 
     for _ in 0..3 {
         assert_eq!(resend(&app, &json!({ "email": ADA })).await.status, 200);
-        let early = sign_in(&app.anonymous(), ADA, PASSWORD).await;
-        assert_eq!(early.refusal(), (403, "email_not_verified"));
+        let early_response = sign_in(&app.anonymous(), ADA, PASSWORD).await;
+        assert_eq!(early_response.refusal(), (403, "email_not_verified"));
     }
 
     assert_eq!(names_to(&app, ADA).await, ["verify-address"; 4]);
@@ -362,10 +363,10 @@ async fn the_hosted_routes_require_verification_too() {
     let credentials = json!({ "email": ADA, "password": PASSWORD });
 
     let registered = app.anonymous().post("/api/auth/register", &credentials).await;
-    let early = app.anonymous().post("/api/auth/login", &credentials).await;
+    let early_response = app.anonymous().post("/api/auth/login", &credentials).await;
 
     assert_eq!(registered.body["requiresEmailVerification"], true);
-    assert_eq!(early.refusal(), (403, "email_not_verified"));
+    assert_eq!(early_response.refusal(), (403, "email_not_verified"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

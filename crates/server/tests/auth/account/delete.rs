@@ -48,10 +48,10 @@ async fn a_deleted_account_is_gone_at_once(database: TestDatabase) {
     assert_eq!(bob.get("/auth/me").await.status, 200);
 
     // The address is free for a new account.
-    let new = app.sign_up("ada@example.org").await;
-    assert_ne!(new.user, ada.user);
+    let new_client = app.sign_up("ada@example.org").await;
+    assert_ne!(new_client.user, ada.user);
     assert_eq!(
-        new.get("/auth/login-history").await.body["items"].as_array().map(Vec::len),
+        new_client.get("/auth/login-history").await.body["items"].as_array().map(Vec::len),
         Some(1)
     );
 }
@@ -64,8 +64,8 @@ async fn a_repeated_deletion_finds_no_account(database: TestDatabase) {
 
     for client in [&ada, &ada, &other_session] {
         assert_eq!(delete_account(client, PASSWORD).await.refusal(), (404, "user_not_found"));
-        let wrong = client.post(DELETE, &json!({})).await;
-        assert_eq!(wrong.refusal(), (404, "user_not_found"));
+        let wrong_response = client.post(DELETE, &json!({})).await;
+        assert_eq!(wrong_response.refusal(), (404, "user_not_found"));
     }
     assert_eq!(ada.get(EXPORT).await.refusal(), (401, "unauthorized"));
 }
@@ -74,11 +74,12 @@ async fn deletion_requires_a_live_session_of_the_owner(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let revoked = another_session(&app.anonymous(), "ada@example.org").await;
-    log_out(&app.anonymous(), refresh_token(&revoked)).await;
-    let forged = Client { access: ada.access.as_ref().map(|it| format!("{it}x")), ..ada.clone() };
+    let revoked_client = another_session(&app.anonymous(), "ada@example.org").await;
+    log_out(&app.anonymous(), refresh_token(&revoked_client)).await;
+    let forged_client =
+        Client { access: ada.access.as_ref().map(|it| format!("{it}x")), ..ada.clone() };
 
-    for client in [&app.anonymous(), &revoked, &forged] {
+    for client in [&app.anonymous(), &revoked_client, &forged_client] {
         assert_eq!(delete_account(client, PASSWORD).await.refusal(), (401, "unauthorized"));
     }
 
@@ -105,13 +106,13 @@ async fn wrong_passwords_are_counted_with_wrong_proofs(database: TestDatabase) {
     for guess in 0..11 {
         responses.push(delete_account(&ada, &format!("guess {guess}")).await);
     }
-    let right = delete_account(&ada, PASSWORD).await;
+    let correct_response = delete_account(&ada, PASSWORD).await;
 
     let (last, first) = responses.split_last().expect("responses");
     assert!(first.iter().all(|it| it.refusal() == (400, "invalid_password")));
     assert_eq!(last.refusal(), (429, "rate_limited"));
     assert!(last.header("retry-after").is_some());
-    assert_eq!(right.refusal(), (429, "rate_limited"));
+    assert_eq!(correct_response.refusal(), (429, "rate_limited"));
     assert_eq!(ada.get("/auth/me").await.status, 200);
 }
 
@@ -174,10 +175,10 @@ async fn a_provider_account_requires_a_fresh_sign_in(database: TestDatabase) {
     execute(&app, "UPDATE accounts SET provider = 'google', password_hash = NULL").await;
     let body = json!({ "confirm": "DELETE", "password": null });
 
-    let refused = stolen.post(DELETE, &body).await;
+    let refused_response = stolen.post(DELETE, &body).await;
     let response = ada.post(DELETE, &body).await;
 
-    assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
+    assert_eq!(refused_response.refusal(), (403, "fresh_sign_in_required"));
 
     assert_eq!(response.status, 200);
     assert_eq!(response.body, json!({ "deleted": true }));
@@ -187,27 +188,27 @@ async fn a_deletion_takes_effect_on_other_instances(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let beside = TestConfig::beside(&app).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let elsewhere = Client { addr: beside.addr, ..ada.clone() };
-    assert_eq!(elsewhere.get("/auth/me").await.status, 200);
+    let remote_client = Client { addr: beside.addr, ..ada.clone() };
+    assert_eq!(remote_client.get("/auth/me").await.status, 200);
 
     assert_eq!(delete_account(&ada, PASSWORD).await.status, 200);
 
-    assert_eq!(delete_account(&elsewhere, PASSWORD).await.refusal(), (404, "user_not_found"));
-    assert_eq!(elsewhere.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    assert_eq!(delete_account(&remote_client, PASSWORD).await.refusal(), (404, "user_not_found"));
+    assert_eq!(remote_client.get("/auth/me").await.refusal(), (401, "unauthorized"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_invalid_confirmation_deletes_nothing() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
-    let long = "x".repeat(9000);
+    let long_text = "x".repeat(9000);
 
     for (body, field, code) in [
         (json!({}), "confirm", "required"),
         (json!({ "confirm": null, "password": PASSWORD }), "confirm", "required"),
         (json!({ "confirm": "delete", "password": PASSWORD }), "confirm", "invalid"),
         (json!({ "confirm": "DELETE\u{0}", "password": PASSWORD }), "confirm", "invalid"),
-        (json!({ "confirm": long, "password": PASSWORD }), "confirm", "invalid"),
+        (json!({ "confirm": long_text, "password": PASSWORD }), "confirm", "invalid"),
     ] {
         let response = ada.post(DELETE, &body).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{body}");
@@ -227,7 +228,7 @@ async fn an_invalid_confirmation_deletes_nothing() {
         assert_eq!(response.body["errors"][0]["field"], field, "{body}");
     }
     for password in
-        ["", &*long, "correct horse battery staple\u{0}", "Correct horse battery staple"]
+        ["", &*long_text, "correct horse battery staple\u{0}", "Correct horse battery staple"]
     {
         assert_eq!(
             delete_account(&ada, password).await.refusal(),

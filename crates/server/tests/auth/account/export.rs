@@ -176,10 +176,10 @@ async fn an_export_requires_neither_licence_nor_declaration() {
     let ada = app.anonymous().with_tokens(&refresh(&ada, refresh_token(&ada)).await.body);
 
     let export = ada.get(EXPORT).await;
-    let deleted = delete_account(&ada, PASSWORD).await;
+    let deletion_response = delete_account(&ada, PASSWORD).await;
 
     assert_eq!(export.status, 200);
-    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    assert_eq!(deletion_response.status, 200, "{}", deletion_response.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -192,10 +192,10 @@ async fn an_app_password_neither_exports_nor_deletes() {
     execute(&app, statements).await;
 
     let export = ada.get(EXPORT).await;
-    let deleted = delete_account(&ada, PASSWORD).await;
+    let deletion_response = delete_account(&ada, PASSWORD).await;
 
     assert_eq!(export.refusal(), (403, "app_password_refused"));
-    assert_eq!(deleted.refusal(), (403, "app_password_refused"));
+    assert_eq!(deletion_response.refusal(), (403, "app_password_refused"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -216,7 +216,7 @@ async fn a_long_history_is_exported_in_little_memory() {
     let result: Result<(), DbError> =
         on_conn!(db.writer(), |conn| conn.batch_execute(insert).await?);
     result.expect("rows");
-    let before = peak(&program);
+    let previous_peak = peak(&program);
 
     // Read in pieces, so that the test needs little memory too.
     let json = [("accept", "application/json")];
@@ -230,7 +230,7 @@ async fn a_long_history_is_exported_in_little_memory() {
             break;
         }
     }
-    let growth = peak(&program) - before;
+    let growth = peak(&program) - previous_peak;
 
     assert!(read > 20 * MIB, "{read} bytes are not the full export");
     assert!(growth < 16 * MIB, "{} KiB for {} MiB", growth >> 10, read / MIB);

@@ -63,8 +63,8 @@ fn contains(dump: &[u8], value: &[u8]) -> bool {
 async fn secrets_codes_and_tokens_are_not_stored_in_plain_text(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let token = ada.challenge().await;
-    let waiting = ada.app.sign_up("bob@example.org").await;
-    let setup = waiting.post("/auth/mfa/totp/begin", &owner_proof()).await;
+    let waiting_client = ada.app.sign_up("bob@example.org").await;
+    let setup = waiting_client.post("/auth/mfa/totp/begin", &owner_proof()).await;
     let bobs = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
 
     let mut dump = dump_tables(&open(&ada.app)).await;
@@ -98,19 +98,19 @@ async fn a_modified_or_moved_secret_accepts_no_codes(database: TestDatabase) {
     let now = u64::try_from(ada.clock.now().micros() / 1_000_000).expect("a time");
 
     replace(&db, id(&ada.client), flipped).await;
-    let changed = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
+    let change_response = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
     replace(&db, id(&ada.client), sealed(&db, id(&eve)).await).await;
-    let moved =
+    let move_response =
         submit_code(&ada.app, &ada.challenge().await, &eves.generate(now).to_string()).await;
     let by_recovery_code =
         submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[0]).await;
     replace(&db, id(&ada.client), right).await;
-    let restored = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
+    let restoration_response = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
 
-    assert_eq!(changed.refusal(), (401, "invalid_mfa_code"));
-    assert_eq!(moved.refusal(), (401, "invalid_mfa_code"));
+    assert_eq!(change_response.refusal(), (401, "invalid_mfa_code"));
+    assert_eq!(move_response.refusal(), (401, "invalid_mfa_code"));
     assert_eq!(by_recovery_code.status, 200);
-    assert_eq!(restored.status, 200);
+    assert_eq!(restoration_response.status, 200);
 }
 
 async fn without_the_salt_the_secret_is_lost(database: TestDatabase) {
@@ -169,32 +169,32 @@ async fn a_secret_outlives_a_change_of_the_master_key() {
     let response = submit_code(&both, &challenge(&both).await, &ada.code()).await;
     // A right code seals the secret under the new key, so the old one may go.
     ada.clock.advance(Duration::from_secs(30));
-    let new = TestConfig::beside(&both)
+    let new_server = TestConfig::beside(&both)
         .at(Arc::<ManualClock>::clone(&ada.clock))
         .with("Encryption__MasterKey", ANOTHER_KEY)
         .start()
         .await;
-    let later = submit_code(&new, &challenge(&new).await, &ada.code()).await;
+    let later_response = submit_code(&new_server, &challenge(&new_server).await, &ada.code()).await;
 
     assert_eq!(response.status, 200, "{}", response.text());
-    assert_eq!(later.status, 200, "{}", later.text());
+    assert_eq!(later_response.status, 200, "{}", later_response.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn recovery_codes_work_after_the_master_key_was_lost() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     let at = || Arc::<ManualClock>::clone(&ada.clock);
-    let lost = TestConfig::beside(&ada.app)
+    let lost_server = TestConfig::beside(&ada.app)
         .with("Encryption__MasterKey", ANOTHER_KEY)
         .with("Encryption__AcceptNewMasterKey", true)
         .at(at())
         .start()
         .await;
 
-    let by_app = submit_code(&lost, &challenge(&lost).await, &ada.code()).await;
+    let by_app = submit_code(&lost_server, &challenge(&lost_server).await, &ada.code()).await;
     let by_recovery_code =
-        submit_recovery_code(&lost, &challenge(&lost).await, &ada.codes[0]).await;
-    let client = lost.anonymous().with_tokens(&by_recovery_code.body);
+        submit_recovery_code(&lost_server, &challenge(&lost_server).await, &ada.codes[0]).await;
+    let client = lost_server.anonymous().with_tokens(&by_recovery_code.body);
     let proof = json!({ "recoveryCode": ada.codes[1] });
     let disabled = client.post("/auth/mfa/disable", &proof).await;
     let setup = client.post("/auth/mfa/totp/begin", &owner_proof()).await;

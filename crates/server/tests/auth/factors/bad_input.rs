@@ -78,9 +78,9 @@ async fn several_proofs_at_once_are_rejected() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn malformed_codes_are_refused_as_wrong_codes() {
-    let long = "1".repeat(100_000);
+    let long_text = "1".repeat(100_000);
     for text in
-        ["", " ", "12345", "1234567", "abcdef", "12345\u{0}", "\u{661}23456", "+12345", &long]
+        ["", " ", "12345", "1234567", "abcdef", "12345\u{0}", "\u{661}23456", "+12345", &long_text]
     {
         let ada = Ada::on(TestDatabase::sqlite()).await;
         let token = ada.challenge().await;
@@ -101,10 +101,10 @@ async fn malformed_codes_are_refused_as_wrong_codes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn unknown_tokens_are_refused_alike() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
-    let long = "A".repeat(100_000);
+    let long_text = "A".repeat(100_000);
 
     for token in
-        ["", "nonsense", "ÄÖÜ", "\u{0}", &"A".repeat(43), &long, refresh_token(&ada.client)]
+        ["", "nonsense", "ÄÖÜ", "\u{0}", &"A".repeat(43), &long_text, refresh_token(&ada.client)]
     {
         let response = submit_code(&ada.app, token, &ada.code()).await;
         assert_eq!(response.refusal(), (401, "invalid_mfa_token"), "{token:.50}");

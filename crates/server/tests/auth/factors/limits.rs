@@ -28,11 +28,11 @@ async fn a_sign_in_allows_five_attempts() {
     let exhausted = submit_code(&ada.app, &token, &ada.code()).await;
     assert_eq!(exhausted.refusal(), (401, "invalid_mfa_token"));
     let token = ada.challenge().await;
-    let early = submit_code(&ada.app, &token, &ada.code()).await;
+    let early_response = submit_code(&ada.app, &token, &ada.code()).await;
     ada.clock.advance(Duration::from_secs(1));
-    let later = submit_code(&ada.app, &token, &ada.code()).await;
-    assert_eq!(early.refusal(), (429, "rate_limited"));
-    assert_eq!(later.status, 200);
+    let later_response = submit_code(&ada.app, &token, &ada.code()).await;
+    assert_eq!(early_response.refusal(), (429, "rate_limited"));
+    assert_eq!(later_response.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,12 +68,12 @@ async fn wrong_codes_are_counted_for_the_account_on_all_instances() {
     let response = submit_code(&other_server, &token, &ada.code()).await;
     let by_recovery_code = submit_recovery_code(&other_server, &token, &ada.codes[0]).await;
     ada.clock.advance(Duration::from_secs(1));
-    let later = submit_code(&other_server, &token, &ada.code()).await;
+    let later_response = submit_code(&other_server, &token, &ada.code()).await;
 
     assert_eq!(response.refusal(), (429, "rate_limited"));
     assert_eq!(response.header("retry-after"), Some("1"));
     assert_eq!(by_recovery_code.refusal(), (429, "rate_limited"));
-    assert_eq!(later.status, 200, "{}", later.text());
+    assert_eq!(later_response.status, 200, "{}", later_response.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -91,8 +91,8 @@ async fn guesses_within_a_session_count_towards_the_limit() {
         assert_eq!(response.refusal(), (403, "invalid_proof"), "{number}");
     }
 
-    let right = json!({ "password": PASSWORD });
-    let response = ada.client.post("/auth/mfa/disable", &right).await;
+    let correct_body = json!({ "password": PASSWORD });
+    let response = ada.client.post("/auth/mfa/disable", &correct_body).await;
     assert_eq!(response.refusal(), (429, "rate_limited"));
     assert_eq!(ada.client.get("/auth/me").await.status, 200, "the session goes on");
 }
@@ -101,7 +101,7 @@ async fn guesses_within_a_session_count_towards_the_limit() {
 async fn guesses_of_the_first_code_count_towards_the_limit() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     let bob = ada.app.sign_up("bob@example.org").await;
-    let early = bob.post("/auth/mfa/totp/verify", &json!({ "code": "123456" })).await;
+    let early_response = bob.post("/auth/mfa/totp/verify", &json!({ "code": "123456" })).await;
     let setup = bob.post("/auth/mfa/totp/begin", &owner_proof()).await;
 
     let mut refused = Vec::new();
@@ -109,7 +109,7 @@ async fn guesses_of_the_first_code_count_towards_the_limit() {
         refused.push(bob.post("/auth/mfa/totp/verify", &json!({ "code": "nonsense" })).await);
     }
 
-    assert_eq!(early.refusal(), (409, "mfa_not_begun"));
+    assert_eq!(early_response.refusal(), (409, "mfa_not_begun"));
     assert_eq!(setup.status, 200);
     let last = refused.pop().expect("a response");
     assert!(refused.iter().all(|it| it.refusal() == (400, "invalid_mfa_code")));
@@ -120,13 +120,13 @@ async fn guesses_of_the_first_code_count_towards_the_limit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pending_sign_in_expires_after_five_minutes() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
-    let first = ada.challenge().await;
-    let second = ada.challenge().await;
+    let first_challenge = ada.challenge().await;
+    let second_challenge = ada.challenge().await;
 
     ada.clock.advance(Duration::from_secs(299));
-    let in_time = submit_code(&ada.app, &first, &ada.code()).await;
+    let in_time = submit_code(&ada.app, &first_challenge, &ada.code()).await;
     ada.clock.advance(Duration::from_secs(1));
-    let late_response = submit_code(&ada.app, &second, &ada.code_in(30)).await;
+    let late_response = submit_code(&ada.app, &second_challenge, &ada.code_in(30)).await;
 
     assert_eq!(in_time.status, 200);
     assert_eq!(late_response.refusal(), (401, "invalid_mfa_token"));

@@ -119,10 +119,10 @@ async fn a_malformed_attestation_is_reported_by_field() {
         let valid = Authenticator::new().create(&options["publicKey"]);
         for (what, credential) in malformed(&valid, field) {
             let options = passkey_options(&ada).await;
-            let refused = add_passkey(&ada, &options, "Key", &credential).await;
+            let refused_response = add_passkey(&ada, &options, "Key", &credential).await;
 
-            assert_eq!(refused.refusal(), (400, "invalid_passkey_response"), "{what}");
-            let reported = text(&refused.body["errors"][0]["field"]).to_owned();
+            assert_eq!(refused_response.refusal(), (400, "invalid_passkey_response"), "{what}");
+            let reported = text(&refused_response.body["errors"][0]["field"]).to_owned();
             assert!(reported.starts_with("credential.response"), "{what}: {reported}");
         }
     }
@@ -165,10 +165,10 @@ async fn a_malformed_assertion_is_refused_without_details() {
 async fn an_oversized_body_is_rejected() {
     let app = spawn(TestDatabase::sqlite()).await;
     let ada = app.sign_up(EMAIL).await;
-    let long = json!({ "challengeToken": "x", "credential": "x".repeat(64 * 1024) });
+    let long_body = json!({ "challengeToken": "x", "credential": "x".repeat(64 * 1024) });
 
     for path in [COMPLETE, LOGIN] {
-        assert_eq!(ada.post(path, &long).await.refusal(), (413, "body_too_large"), "{path}");
+        assert_eq!(ada.post(path, &long_body).await.refusal(), (413, "body_too_large"), "{path}");
     }
 }
 

@@ -40,7 +40,7 @@ async fn a_passkey_is_created_and_signs_in_without_a_user_name() {
 
     let options = passkey_options(&ada).await;
     let credential = create(&browser, &options["publicKey"]).await;
-    let added = add_passkey(&ada, &options, "Chromium", &credential).await;
+    let addition_response = add_passkey(&ada, &options, "Chromium", &credential).await;
     let options = passkey_options(&ada).await;
     let again = create(&browser, &options["publicKey"]).await;
     let mut statuses = Vec::new();
@@ -52,7 +52,7 @@ async fn a_passkey_is_created_and_signs_in_without_a_user_name() {
     let path = format!("webauthn/authenticator/{authenticator}/credentials");
     let stored = browser.command("GET", &path, &Value::Null).await;
 
-    assert_eq!(added.status, 200, "{} for {credential}", added.text());
+    assert_eq!(addition_response.status, 200, "{} for {credential}", addition_response.text());
     assert_eq!(again["failed"], "InvalidStateError", "it has a passkey already");
     assert_eq!(statuses, [200, 200]);
     assert_eq!(stored[0]["isResidentCredential"].as_bool(), Some(true));
@@ -80,9 +80,9 @@ async fn an_authenticator_without_user_verification_cannot_sign_in() {
     let unverified = get(&browser, &options["publicKey"]).await;
     options["publicKey"]["userVerification"] = json!("discouraged");
     let discouraged = get(&browser, &options["publicKey"]).await;
-    let refused = complete_sign_in(&app, &options, &discouraged).await;
+    let refused_response = complete_sign_in(&app, &options, &discouraged).await;
 
     assert_eq!(unverified["failed"], "NotAllowedError");
     assert!(discouraged["response"].is_object(), "{discouraged}");
-    assert_eq!(refused.refusal(), (401, "invalid_passkey"));
+    assert_eq!(refused_response.refusal(), (401, "invalid_passkey"));
 }

@@ -71,8 +71,8 @@ async fn ada(database: TestDatabase) -> (TestApp, Arc<ManualClock>, Client, Auth
 
 async fn forged_assertions_are_refused(database: TestDatabase) {
     let (app, _clock, ada, mut key) = ada(database).await;
-    let unknown = sign_in(&app, &mut Authenticator::new()).await;
-    assert_eq!(unknown.refusal(), (401, "invalid_passkey"));
+    let unknown_response = sign_in(&app, &mut Authenticator::new()).await;
+    assert_eq!(unknown_response.refusal(), (401, "invalid_passkey"));
 
     let as_created: (&str, Forge) =
         ("created", |it| it.client_data["type"] = json!("webauthn.create"));
@@ -81,7 +81,7 @@ async fn forged_assertions_are_refused(database: TestDatabase) {
         let forged = key.get_as(&options["publicKey"], forge);
         let refusal = complete_sign_in(&app, &options, &forged).await;
         assert_eq!(refusal.status, 401, "{what}");
-        assert_eq!(refusal.bytes, unknown.bytes, "{what}");
+        assert_eq!(refusal.bytes, unknown_response.bytes, "{what}");
     }
     for (what, tamper) in TAMPERED {
         let options = sign_in_options(&app).await;
@@ -89,7 +89,7 @@ async fn forged_assertions_are_refused(database: TestDatabase) {
         tamper(&mut forged);
         let refusal = complete_sign_in(&app, &options, &forged).await;
         assert_eq!(refusal.status, 401, "{what}");
-        assert_eq!(refusal.bytes, unknown.bytes, "{what}");
+        assert_eq!(refusal.bytes, unknown_response.bytes, "{what}");
     }
 
     assert_eq!(sessions(&ada).await.len(), 1);
@@ -152,7 +152,7 @@ async fn a_challenge_is_consumed_by_any_response() {
     let late = complete_sign_in(&app, &options, &right).await;
     let second_options = sign_in_options(&app).await;
     let right = key.get(&second_options["publicKey"]);
-    let first = complete_sign_in(&app, &second_options, &right).await;
+    let first_response = complete_sign_in(&app, &second_options, &right).await;
     let replayed = complete_sign_in(&app, &second_options, &right).await;
     let options = passkey_options(&ada).await;
     let credential = Authenticator::new().create(&options["publicKey"]);
@@ -162,7 +162,7 @@ async fn a_challenge_is_consumed_by_any_response() {
     for refused in [garbage, late, replayed] {
         assert_eq!(refused.refusal(), (401, "invalid_passkey"));
     }
-    assert_eq!(first.status, 200);
+    assert_eq!(first_response.status, 200);
     for refused in [malformed, too_late] {
         assert_eq!(refused.refusal(), (400, "invalid_passkey_response"));
     }
@@ -180,7 +180,7 @@ async fn a_challenge_expires_after_five_minutes() {
     let credential = key.get(&early["publicKey"]);
     let in_time = complete_sign_in(&app, &early, &credential).await;
     let credential = Authenticator::new().create(&first["publicKey"]);
-    let added = add_passkey(&ada, &first, "Key", &credential).await;
+    let addition_response = add_passkey(&ada, &first, "Key", &credential).await;
     clock.advance(Duration::from_secs(1));
     let credential = key.get(&late["publicKey"]);
     let too_late = complete_sign_in(&app, &late, &credential).await;
@@ -188,7 +188,7 @@ async fn a_challenge_expires_after_five_minutes() {
     let not_added = add_passkey(&ada, &second, "Key", &credential).await;
 
     assert_eq!(in_time.status, 200);
-    assert_eq!(added.status, 200);
+    assert_eq!(addition_response.status, 200);
     assert_eq!(too_late.refusal(), (401, "invalid_passkey"));
     assert_eq!(not_added.refusal(), (400, "invalid_passkey_response"));
     assert_eq!(not_added.body["errors"][0]["field"], "challengeToken");
@@ -259,8 +259,8 @@ async fn a_passkey_of_another_account_cannot_be_removed() {
     let eve = app.sign_up("eve@example.org").await;
     let id = list(&ada).await[0]["id"].clone();
 
-    let removed = remove(&eve, text(&id)).await;
+    let removal_response = remove(&eve, text(&id)).await;
 
-    assert_eq!(removed.refusal(), (404, "not_found"));
+    assert_eq!(removal_response.refusal(), (404, "not_found"));
     assert_eq!(sign_in(&app, &mut key).await.status, 200);
 }

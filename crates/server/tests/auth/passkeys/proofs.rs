@@ -13,9 +13,9 @@ async fn with_factor(client: &Client, clock: &ManualClock) -> (Totp, Vec<String>
     let setup = client.post("/auth/mfa/totp/begin", &json!({ "password": PASSWORD })).await;
     let totp = Totp::from_url(text(&setup.body["otpauthUri"])).expect("TOTP");
     let body = json!({ "code": code(&totp, clock) });
-    let verified = client.post("/auth/mfa/totp/verify", &body).await;
-    assert_eq!(verified.status, 200, "{}", verified.text());
-    let codes = verified.body["recoveryCodes"].as_array().expect("a list").iter();
+    let verification_response = client.post("/auth/mfa/totp/verify", &body).await;
+    assert_eq!(verification_response.status, 200, "{}", verification_response.text());
+    let codes = verification_response.body["recoveryCodes"].as_array().expect("a list").iter();
     (totp, codes.map(|it| text(it).to_owned()).collect())
 }
 
@@ -88,18 +88,19 @@ async fn a_session_that_ended_elsewhere_adds_no_passkey() {
     let beside = TestConfig::beside(&app).with("Server__PublicUrl", ORIGIN);
     let other_server = at(beside).start().await;
     let thief = app.sign_up(EMAIL).await;
-    let elsewhere = other_server.anonymous().with_tokens(&json!({ "accessToken": thief.access }));
-    let options = passkey_options(&elsewhere).await;
+    let remote_client =
+        other_server.anonymous().with_tokens(&json!({ "accessToken": thief.access }));
+    let options = passkey_options(&remote_client).await;
     let credential = Authenticator::new().create(&options["publicKey"]);
 
     let ada = another_session(&app.anonymous(), EMAIL).await;
     let ended = ada.post("/auth/sessions/revoke-others", &json!({})).await;
-    let remembered = elsewhere.get("/auth/me").await;
-    let added = add_passkey(&elsewhere, &options, "Key", &credential).await;
+    let remembered = remote_client.get("/auth/me").await;
+    let addition_response = add_passkey(&remote_client, &options, "Key", &credential).await;
 
     assert_eq!(ended.status, 200);
     assert_eq!(remembered.status, 200, "the other instance caches the session");
-    assert_eq!(added.refusal(), (401, "unauthorized"));
+    assert_eq!(addition_response.refusal(), (401, "unauthorized"));
     assert!(list(&ada).await.is_empty());
 }
 
@@ -121,8 +122,8 @@ async fn passkeys_work_after_the_licence_has_expired() {
     let mut key = Authenticator::new();
     let id = enrol(&ada, &mut key, "Key").await;
     let signed_in = sign_in(&app, &mut key).await;
-    let removed = remove(&ada, &id).await;
+    let removal_response = remove(&ada, &id).await;
 
     assert_eq!(signed_in.status, 200);
-    assert_eq!(removed.status, 200);
+    assert_eq!(removal_response.status, 200);
 }

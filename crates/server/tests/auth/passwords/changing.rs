@@ -37,8 +37,8 @@ async fn a_change_ends_the_other_sessions_and_notifies_the_owner(database: TestD
 
     let response = refresh(&app.anonymous(), refresh_token(&other_session)).await;
     assert_eq!(response.refusal(), (401, "invalid_refresh_token"));
-    let old = sign_in(&app.anonymous(), ADA, PASSWORD).await;
-    assert_eq!(old.refusal(), (401, "invalid_credentials"));
+    let old_response = sign_in(&app.anonymous(), ADA, PASSWORD).await;
+    assert_eq!(old_response.refusal(), (401, "invalid_credentials"));
     assert_eq!(sign_in(&app.anonymous(), ADA, NEW).await.status, 200);
     assert_eq!(names_to(&app, ADA).await, ["password-changed"]);
 }
@@ -46,8 +46,8 @@ async fn a_change_ends_the_other_sessions_and_notifies_the_owner(database: TestD
 async fn a_change_reports_other_credentials_and_revokes_them_on_request(database: TestDatabase) {
     let (app, ada) = signed_up(database).await;
     let body = json!({ "name": "calendar", "password": PASSWORD });
-    let created = ada.post("/auth/app-passwords", &body).await.body;
-    let app_password = created["appPassword"].as_str().expect("an app password");
+    let created_body = ada.post("/auth/app-passwords", &body).await.body;
+    let app_password = created_body["appPassword"].as_str().expect("an app password");
     let script = api_key_client(&app, &ada).await;
 
     let changed = ada.post(PATH, &change(PASSWORD, NEW)).await;
@@ -91,9 +91,9 @@ async fn a_wrong_password_changes_nothing_and_is_counted() {
         let response = ada.post(PATH, &change(wrong, NEW)).await;
         assert_eq!(response.refusal(), (403, "invalid_proof"), "{wrong:.20}");
     }
-    let limited = ada.post(PATH, &change(PASSWORD, NEW)).await;
+    let limited_response = ada.post(PATH, &change(PASSWORD, NEW)).await;
 
-    assert_eq!(limited.refusal(), (429, "rate_limited"));
+    assert_eq!(limited_response.refusal(), (429, "rate_limited"));
     assert_eq!(ada.get("/auth/me").await.status, 200);
     assert_eq!(sign_in(&app.anonymous(), ADA, PASSWORD).await.status, 200);
     assert!(names_to(&app, ADA).await.is_empty());

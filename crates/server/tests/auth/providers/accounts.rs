@@ -71,8 +71,8 @@ async fn a_provider_cannot_take_over_an_existing_address(database: TestDatabase)
     assert_eq!(redirect_error(&arrived), "email_exists");
     fake.set_user("bob", "bob@example.org");
     signed_in(&app, &fake).await;
-    let taken = json!({ "email": "BOB@example.org", "password": PASSWORD });
-    let registered = app.anonymous().post("/auth/register", &taken).await;
+    let taken_body = json!({ "email": "BOB@example.org", "password": PASSWORD });
+    let registered = app.anonymous().post("/auth/register", &taken_body).await;
     assert_eq!(registered.refusal(), (409, "email_exists"));
     for password in ["", PASSWORD] {
         let guessed = sign_in(&app.anonymous(), "bob@example.org", password).await;
@@ -212,10 +212,10 @@ async fn a_deactivated_account_is_reported(database: TestDatabase) {
     deactivate_everyone(&app).await;
 
     let arrived = sign_in_at_provider(&app, &fake).await;
-    let redeemed = redeem(&app.anonymous(), &code, VERIFIER).await;
+    let redemption_response = redeem(&app.anonymous(), &code, VERIFIER).await;
 
     assert_eq!(redirect_error(&arrived), "account_deactivated");
-    assert_eq!(redeemed.refusal(), (400, "invalid_grant"));
+    assert_eq!(redemption_response.refusal(), (400, "invalid_grant"));
     assert!(location_pairs(&arrived).iter().all(|(name, _)| name != "code"));
 }
 

@@ -49,9 +49,12 @@ async fn only_the_browser_that_started_a_sign_in_completes_it(database: TestData
     assert_refused(&Browser::of(&app).get(&adas_callback).await);
     assert_refused(&eve.get(&adas_callback).await);
     assert_refused(&ada.get(&eves_callback).await);
-    let planted = "x".repeat(43);
+    let planted_text = "x".repeat(43);
     assert_refused(
-        &Browser::of(&app).with("__Host-pia_sign_in", Some(&planted)).get(&adas_callback).await,
+        &Browser::of(&app)
+            .with("__Host-pia_sign_in", Some(&planted_text))
+            .get(&adas_callback)
+            .await,
     );
     let as_json = app.anonymous().get(&adas_callback).await;
 

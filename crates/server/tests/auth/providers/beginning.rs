@@ -64,11 +64,12 @@ async fn a_browser_at_another_address_is_redirected_to_the_public_url() {
 async fn refusals_of_gates_are_pages_for_browsers_and_json_for_others() {
     let community = Terms::new("A test", Edition::Community, SystemClock.now());
     let community = TestConfig::on(TestDatabase::sqlite()).licensed(Some(community)).start().await;
-    let busy = TestConfig::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
-    busy.anonymous().get("/auth/callback").await;
+    let busy_server =
+        TestConfig::on(TestDatabase::sqlite()).with("RateLimits__Auth", 1).start().await;
+    busy_server.anonymous().get("/auth/callback").await;
 
     for (app, status, code) in
-        [(&community, 403, "feature_not_licensed"), (&busy, 429, "rate_limited")]
+        [(&community, 403, "feature_not_licensed"), (&busy_server, 429, "rate_limited")]
     {
         for path in [&*desktop_login(), "/auth/callback?code=a&state=b"] {
             let page = Browser::of(app).get(path).await;
@@ -119,9 +120,9 @@ fn invalid_requests(long: &str) -> Vec<(Vec<(&'static str, &str)>, &'static str)
 
 async fn an_invalid_request_is_refused_before_any_redirect_to_the_provider(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
-    let long = "ü".repeat(1025);
+    let long_text = "ü".repeat(1025);
 
-    for (parameters, code) in invalid_requests(&long) {
+    for (parameters, code) in invalid_requests(&long_text) {
         let response = Browser::without_pages(&app).get(&login(&parameters)).await;
         let redirect = Browser::of(&app).get(&login(&parameters)).await;
 
@@ -251,16 +252,16 @@ async fn the_cookie_is_for_this_server_only_and_is_reused() {
     let (fake, app) = with_fake(TestDatabase::sqlite()).await;
     let mut browser = Browser::of(&app);
 
-    let first = browser.get(&desktop_login()).await;
+    let first_response = browser.get(&desktop_login()).await;
     let second = browser.get(&desktop_login()).await;
 
-    let cookie = first.header("set-cookie").expect("a cookie");
+    let cookie = first_response.header("set-cookie").expect("a cookie");
     let value = cookie.strip_prefix("__Host-pia_sign_in=").expect("its name");
     assert_eq!(value.split_at(43).1, "; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure");
     assert_eq!(second.header("set-cookie"), Some(cookie));
 
     // Both sign-ins can be completed.
-    for redirect in [&second, &first] {
+    for redirect in [&second, &first_response] {
         let callback = fake.admit(&location(redirect));
         let code = redirect_code(&browser.get(&callback).await);
         assert_eq!(redeem(&app.anonymous(), &code, VERIFIER).await.status, 200);
@@ -315,8 +316,8 @@ async fn a_provider_can_be_configured_without_a_restart() {
     let before = Browser::without_pages(&app).get(&desktop_login()).await;
 
     app.reload(&serde_json::json!({ "OAuth": { "oidc": { "ClientId": "pia" } } }));
-    let after = Browser::without_pages(&app).get(&desktop_login()).await;
+    let later_response = Browser::without_pages(&app).get(&desktop_login()).await;
 
     assert_eq!(redirect_error(&before), "provider_not_configured");
-    assert_eq!(after.status, 302);
+    assert_eq!(later_response.status, 302);
 }

@@ -156,12 +156,12 @@ async fn a_code_is_valid_with_its_own_verifier_only(database: TestDatabase) {
             ];
             let beside = 1 - row;
 
-            let first = redeem(&stranger, &codes[row], presented).await;
+            let first_response = redeem(&stranger, &codes[row], presented).await;
 
             if row == column {
-                assert_eq!(first.status, 200, "{}", first.text());
+                assert_eq!(first_response.status, 200, "{}", first_response.text());
             } else {
-                refused(&first);
+                refused(&first_response);
                 refused(&redeem(&stranger, &codes[row], own).await);
             }
             let untouched = redeem(&stranger, &codes[beside], verifiers[beside]).await;

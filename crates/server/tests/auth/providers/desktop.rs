@@ -86,9 +86,9 @@ async fn the_client_signs_in_refreshes_and_signs_out(database: TestDatabase) {
     let history = ada.get("/auth/login-history").await;
     assert_eq!(history.body["items"][0]["method"], "identity_provider");
 
-    let next = refresh(&app.anonymous(), refresh_token(&ada)).await;
-    assert_eq!(next.status, 200, "{}", next.text());
-    let ada = ada.with_tokens(&next.body);
+    let refresh_response = refresh(&app.anonymous(), refresh_token(&ada)).await;
+    assert_eq!(refresh_response.status, 200, "{}", refresh_response.text());
+    let ada = ada.with_tokens(&refresh_response.body);
     assert_eq!(sessions(&ada).await.len(), 1);
     assert_eq!(log_out(&app.anonymous(), refresh_token(&ada)).await.status, 200);
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
