@@ -189,18 +189,18 @@ async fn a_user_sees_granted_skills_and_own_assignments_only(database: TestDatab
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
     let path = accepted(&client, "research").await;
     ended(&client, &path).await;
-    let other = app.sign_up("other@example.com").await;
+    let other_client = app.sign_up("other@example.com").await;
 
     for (method, path) in [
         ("GET", path.clone()),
         ("POST", format!("{path}/cancel")),
         ("POST", format!("{path}/collect")),
     ] {
-        assert_eq!(other.send(method, &path, &[], b"").await.status, 404, "{method} {path}");
+        assert_eq!(other_client.send(method, &path, &[], b"").await.status, 404, "{method} {path}");
     }
-    assert_eq!(other.get(ASSIGNMENTS).await.body, json!([]));
+    assert_eq!(other_client.get(ASSIGNMENTS).await.body, json!([]));
 
-    let skills = other.get("/api/assignments/skills").await.body;
+    let skills = other_client.get("/api/assignments/skills").await.body;
     assert_eq!(skills[0]["name"], "brief");
     assert_eq!(skills[1]["declaredInputTypes"], json!(["assistantChat", "session", "memory"]));
 
@@ -208,9 +208,9 @@ async fn a_user_sees_granted_skills_and_own_assignments_only(database: TestDatab
         let path = format!("/api/admin/operators/{}/groups", operator["id"].as_str().expect("id"));
         console.write("PUT", &path, json!({ "groupIds": [] })).await;
     }
-    assert_eq!(other.get("/api/assignments/skills").await.body, json!([]));
+    assert_eq!(other_client.get("/api/assignments/skills").await.body, json!([]));
 
-    let response = enqueue(&other, "brief", &envelope("Hi")).await;
+    let response = enqueue(&other_client, "brief", &envelope("Hi")).await;
     assert_eq!(response.refusal(), (400, "skill_not_granted"));
 }
 

@@ -155,12 +155,12 @@ async fn no_field_or_header_redirects_a_call_to_another_upstream() {
     let answer = ada.post("/api/ai/generate-prompt", &draft).await;
     answers.push(("a draft".to_owned(), answer.status));
 
-    let served = answers.iter().filter(|(_, status)| *status == 200).count();
+    let served_count = answers.iter().filter(|(_, status)| *status == 200).count();
     let unexpected: Vec<_> = answers.iter().filter(|(_, it)| ![200, 400].contains(it)).collect();
     assert_eq!(canary.connections(), 0);
 
     let calls = upstream.calls();
-    assert_eq!(calls.len(), served);
+    assert_eq!(calls.len(), served_count);
     for call in &calls {
         assert!(call.head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", call.head);
         assert!(!call.head.contains(address), "{}", call.head);

@@ -17,15 +17,15 @@ async fn both_paths_answer_in_full_and_streamed() {
     let ada = app.signed_in().await;
 
     for path in [CHAT, COMPLETIONS] {
-        let full = ada.post(path, &chat_request("good day")).await;
+        let full_response = ada.post(path, &chat_request("good day")).await;
         let stream = Heard::of(&ada.post(path, &streaming_request("good day")).await);
 
-        let choice = &full.body["choices"][0];
-        assert_eq!(full.status, 200, "{path}");
-        assert_eq!(full.header("content-type"), Some("application/json"), "{path}");
+        let choice = &full_response.body["choices"][0];
+        assert_eq!(full_response.status, 200, "{path}");
+        assert_eq!(full_response.header("content-type"), Some("application/json"), "{path}");
         assert_eq!(choice["message"]["content"], "Demo answer to: good day", "{path}");
         assert_eq!(choice["finish_reason"], "stop", "{path}");
-        assert_eq!(full.body["usage"]["prompt_tokens"], 2, "{path}");
+        assert_eq!(full_response.body["usage"]["prompt_tokens"], 2, "{path}");
         assert_eq!(stream.text, "Demo answer to: good day", "{path}");
         assert_eq!(stream.finish.as_deref(), Some("stop"));
         assert_eq!(stream.usage, Some((2, 5)));
@@ -136,11 +136,11 @@ async fn usage_is_always_requested_from_a_streaming_upstream() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mode_chooses_the_model_and_the_upstream() {
     let demo = Demo::start(0).unwrap();
-    let other = Fixed::with_json(WHOLE).await;
+    let other_upstream = Fixed::with_json(WHOLE).await;
     let app = upstream_config(&demo.endpoint())
         .with("Ai__Modes__Research__Model", "research-model")
         .with("Ai__Modes__Assistant__Model", "assistant-model")
-        .with("Ai__Modes__Assistant__Endpoint", &other.endpoint)
+        .with("Ai__Modes__Assistant__Endpoint", &other_upstream.endpoint)
         .with("Ai__Modes__Assistant__ApiKey", "sk-another")
         .start()
         .await;
@@ -162,11 +162,11 @@ async fn a_mode_chooses_the_model_and_the_upstream() {
         assert_eq!(answer.status, 200, "{headers:?}");
         assert_eq!(demo.last().body["model"], model, "{headers:?}");
     }
-    assert!(other.calls().is_empty());
+    assert!(other_upstream.calls().is_empty());
 
     let headers = [JSON, ("x-service-mode", "assistant")];
     let answer = ada.send("POST", CHAT, &headers, body.as_bytes()).await;
-    let call = other.call();
+    let call = other_upstream.call();
     assert_eq!(answer.status, 200);
     assert!(call.head.contains("authorization: Bearer sk-another\r\n"), "{}", call.head);
     assert!(call.text().contains(r#""model":"assistant-model""#), "{}", call.text());
@@ -176,11 +176,11 @@ async fn a_mode_chooses_the_model_and_the_upstream() {
 async fn every_way_of_writing_a_character_survives_in_both_directions() {
     let escaped = r#"{"choices":[{"message":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"}}]}"#;
     let event = r#"{"choices":[{"delta":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"}}]}"#;
-    let full = Fixed::with_json(escaped).await;
+    let full_upstream = Fixed::with_json(escaped).await;
     let end = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;
     let events = format!("{EVENTS}data: {event}\n\n{end}\n\ndata: [DONE]\n\n");
     let stream = Fixed::with_response(events).await;
-    let app = upstream_config(&full.endpoint)
+    let app = upstream_config(&full_upstream.endpoint)
         .with("Ai__Modes__Research__Endpoint", &stream.endpoint)
         .start()
         .await;
@@ -202,12 +202,12 @@ async fn tool_calls_and_their_results_are_forwarded() {
     let ada = app.signed_in().await;
     let prompt = "use the tool weather Bern";
 
-    let full = ada.post(CHAT, &with_tool(chat_request(prompt))).await;
+    let full_response = ada.post(CHAT, &with_tool(chat_request(prompt))).await;
     let stream = Heard::of(&ada.post(CHAT, &with_tool(streaming_request(prompt))).await);
 
-    let choice = &full.body["choices"][0];
+    let choice = &full_response.body["choices"][0];
     let call = &choice["message"]["tool_calls"][0];
-    assert_eq!(full.status, 200);
+    assert_eq!(full_response.status, 200);
     assert_eq!(choice["finish_reason"].as_str(), Some("tool_calls"));
     assert_eq!(call["function"]["name"], "weather");
     assert_eq!(call["function"]["arguments"], r#"{"city":"Bern"}"#);
@@ -262,14 +262,14 @@ async fn invalid_requests_are_rejected_by_field_and_call_no_model() {
         assert_eq!(answer.body["message"], answer.body["errors"][0]["message"], "{body}");
     }
 
-    let malformed = ada.send("POST", CHAT, &[JSON], b"{\"messages\": [").await;
+    let malformed_response = ada.send("POST", CHAT, &[JSON], b"{\"messages\": [").await;
     let form = [("content-type", "application/x-www-form-urlencoded")];
-    let unsupported = ada.send("POST", CHAT, &form, b"messages=x").await;
+    let unsupported_response = ada.send("POST", CHAT, &form, b"messages=x").await;
     let stranger = app.anonymous().post(CHAT, &chat_request("x")).await;
-    assert_eq!(malformed.status, 400);
-    assert_eq!(malformed.error(), "malformed_json");
-    assert_eq!(unsupported.status, 415);
-    assert_eq!(unsupported.error(), "unsupported_media_type");
+    assert_eq!(malformed_response.status, 400);
+    assert_eq!(malformed_response.error(), "malformed_json");
+    assert_eq!(unsupported_response.status, 415);
+    assert_eq!(unsupported_response.error(), "unsupported_media_type");
     assert_eq!(stranger.status, 401);
     assert_eq!(stranger.error(), "unauthorized");
     assert_eq!(demo.call_counts().calls, 0);
@@ -297,14 +297,14 @@ async fn calls_without_an_upstream_are_refused_as_not_configured() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_status_lists_the_served_modes_without_calling_a_model() {
     let (demo, app) = with_demo().await;
-    let partly = TestConfig::on(TestDatabase::sqlite())
+    let partly_server = TestConfig::on(TestDatabase::sqlite())
         .with("Ai__Modes__Research__Endpoint", demo.endpoint())
         .with("Ai__Modes__Research__Model", "m")
         .start()
         .await;
 
     let all_modes = app.signed_in().await.get("/api/ai/status").await;
-    let one_mode = partly.signed_in().await.get("/api/ai/status").await;
+    let one_mode = partly_server.signed_in().await.get("/api/ai/status").await;
     let anonymous = app.anonymous().get("/api/ai/status").await;
 
     assert_eq!(

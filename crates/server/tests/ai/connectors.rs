@@ -30,11 +30,11 @@ async fn a_chat_calls_the_tool_of_an_mcp_server(database: TestDatabase) {
     let setting = accepting(database, &upstream.endpoint);
     let (app, console, client) =
         granted(setting.with("Operators__AllowPrivateMcpServers", true)).await;
-    let created = create(&console, &server.url).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    assert_eq!(created.body.get("token"), None);
+    let creation_response = create(&console, &server.url).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    assert_eq!(creation_response.body.get("token"), None);
 
-    let id = created.body["connectorId"].as_str().expect("an id");
+    let id = creation_response.body["connectorId"].as_str().expect("an id");
     let pod = until(async || {
         let pods = console.get("/api/admin/connectors/pods").await.body;
         pods[0]["tools"].is_array().then(|| pods[0].clone())

@@ -118,10 +118,10 @@ async fn without_limits_nothing_else_is_reported(database: TestDatabase) {
     let scene = start(database, "").await;
     let Scene { ada, app, demo, .. } = &scene;
 
-    let before = reported(ada).await;
+    let previous_credits = reported(ada).await;
     ada.post(CHAT, &chat_request("good day")).await;
 
-    assert_eq!(before, json!({ "limited": false }));
+    assert_eq!(previous_credits, json!({ "limited": false }));
     assert_eq!(demo.last().body.get("max_tokens"), None);
     assert_eq!(app.anonymous().get(CREDITS).await.refusal(), (401, "unauthorized"));
 }
@@ -162,31 +162,31 @@ async fn whoever_calls_with_a_key_is_reported_of_its_purse_too(database: TestDat
     let script = Client { access: Some(key), ..app.anonymous() };
 
     assert_eq!(script.post(CHAT, &chat_request("good day")).await.status, 200);
-    let unlimited = reported_once(&script, |it| it["key"]["used"] == 7).await;
+    let unlimited_credits = reported_once(&script, |it| it["key"]["used"] == 7).await;
     app.admin("group set default credits.daily=5000").await.expect("settings");
     let refusal = refused(&script.post(CHAT, &chat_request("good day")).await);
-    let limited = reported_once(&script, |it| it["limited"] == true).await;
-    let own = reported(&ada).await;
+    let limited_credits = reported_once(&script, |it| it["limited"] == true).await;
+    let own_credits = reported(&ada).await;
     app.admin("group set default credits.weekly=5000 credits.pool=true").await.expect("a pool");
-    let pooled = refused(&script.post(CHAT, &chat_request("good day")).await);
+    let pooled_refusal = refused(&script.post(CHAT, &chat_request("good day")).await);
     let console = Console::open(&app, "ada@example.org").await;
     let id = created["id"].as_str().expect("an id");
     let page = console.get(&format!("/account/api-keys/{id}")).await.text();
 
-    let ends = unlimited["key"]["resetsAt"].clone();
+    let ends = unlimited_credits["key"]["resetsAt"].clone();
     let purse = json!({ "limit": 1006, "used": 7, "resetsAt": ends });
-    assert_eq!(unlimited, json!({ "limited": false, "key": purse }));
+    assert_eq!(unlimited_credits, json!({ "limited": false, "key": purse }));
 
     let of_key = json!({ "period": "weekly", "unit": "credits", "limit": 1006, "used": 7 });
     assert_eq!(refusal, of_key);
     let mut of_both = of_key;
     of_both["poolLimit"] = json!(0);
     of_both["poolUsed"] = json!(0);
-    assert_eq!(pooled, of_both);
+    assert_eq!(pooled_refusal, of_both);
 
     let daily = json!({ "limit": 5000, "used": 0 });
-    assert_eq!(limited, json!({ "limited": true, "daily": daily, "key": purse }));
-    assert_eq!(own, json!({ "limited": true, "daily": daily }));
+    assert_eq!(limited_credits, json!({ "limited": true, "daily": daily, "key": purse }));
+    assert_eq!(own_credits, json!({ "limited": true, "daily": daily }));
     for cell in ["This week", ">999<", ">7<", ">1,006<"] {
         assert!(page.contains(cell), "{cell}: {page}");
     }
@@ -198,7 +198,7 @@ async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
     let Scene { ada, clock, .. } = &scene;
     let long = format!("demo:chunks=300 {}", "word ".repeat(50));
 
-    let first = ada.post(CHAT, &capped(&long, 1000)).await;
+    let first_response = ada.post(CHAT, &capped(&long, 1000)).await;
     reported_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
     let hourly = refused(&ada.post(CHAT, &capped("good day", 1000)).await);
     let used = reported(ada).await["hourly"]["used"].clone();
@@ -213,7 +213,7 @@ async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
         reported_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
     }
 
-    assert_eq!(first.status, 200, "{}", first.text());
+    assert_eq!(first_response.status, 200, "{}", first_response.text());
     let of = |period: &str, limit: i64, used: &Value| json!({ "period": period, "unit": "credits", "limit": limit, "used": used });
     assert_eq!(hourly, of("hourly", 1200, &used));
     assert_eq!(last["period"], "daily", "{last}");
@@ -224,13 +224,13 @@ async fn a_week_that_is_used_up_reports_of_pool_and_top_ups(database: TestDataba
     let scene = start(database, "credits.weekly=900").await;
     let Scene { ada, app, .. } = &scene;
 
-    let plain = refused(&ada.post(CHAT, &chat_request("good day")).await);
+    let plain_refusal = refused(&ada.post(CHAT, &chat_request("good day")).await);
     app.admin("group set default credits.pool=true").await.expect("a pool");
-    let pooled = refused(&ada.post(CHAT, &chat_request("good day")).await);
+    let pooled_refusal = refused(&ada.post(CHAT, &chat_request("good day")).await);
     app.admin("credits top-up default 1").await.expect("a top-up");
-    let topped_up = refused(&ada.post(CHAT, &chat_request("good day")).await);
+    let topped_up_refusal = refused(&ada.post(CHAT, &chat_request("good day")).await);
     app.admin("credits top-up default 5000").await.expect("a top-up");
-    let served = ada.post(CHAT, &chat_request("good day")).await;
+    let served_response = ada.post(CHAT, &chat_request("good day")).await;
 
     let week = |more: Value| {
         let mut reported =
@@ -239,12 +239,12 @@ async fn a_week_that_is_used_up_reports_of_pool_and_top_ups(database: TestDataba
         reported.as_object_mut().expect("an object").extend(fields);
         reported
     };
-    assert_eq!(plain, week(json!({})));
-    assert_eq!(pooled, week(json!({ "poolLimit": 0, "poolUsed": 0 })));
+    assert_eq!(plain_refusal, week(json!({})));
+    assert_eq!(pooled_refusal, week(json!({ "poolLimit": 0, "poolUsed": 0 })));
 
     let both = json!({ "poolLimit": 0, "poolUsed": 0, "topUpGranted": 1, "topUpUsed": 0 });
-    assert_eq!(topped_up, week(both));
-    assert_eq!(served.status, 200, "{}", served.text());
+    assert_eq!(topped_up_refusal, week(both));
+    assert_eq!(served_response.status, 200, "{}", served_response.text());
 
     let reported = reported_once(ada, |it| it["weekly"]["used"] == 7).await;
     let top_up = json!({ "granted": 5001, "consumed": 0, "remaining": 5001, "isActive": true });
@@ -279,7 +279,7 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
     app.reload(&json!({ "FreeTier": { "Suspended": true } }));
 
     let refusal = refused(&ada.post(CHAT, &chat_request("good day")).await);
-    let suspended = reported(ada).await;
+    let suspended_credits = reported(ada).await;
     let person =
         json!({ "email": "new@example.org", "password": pia_server_testkit::harness::PASSWORD });
     let register = app.anonymous().post("/auth/register", &person).await;
@@ -293,7 +293,7 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
     });
 
     assert_eq!(refusal, json!({ "period": "free_tier_suspended" }));
-    assert_eq!(suspended, json!({ "limited": false, "suspended": true }));
+    assert_eq!(suspended_credits, json!({ "limited": false, "suspended": true }));
     assert_eq!(register.refusal(), (403, "free_tier_suspended"));
     assert_eq!(demo.call_counts().calls, 0);
     paying.await;
@@ -305,14 +305,14 @@ async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(datab
     let Scene { ada, app, demo, clock } = &scene;
     let beside = TestConfig::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
     let other_server = priced(beside.with_upstream(&demo.endpoint())).start().await;
-    let elsewhere = Client { access: ada.access.clone(), ..other_server.anonymous() };
+    let remote_client = Client { access: ada.access.clone(), ..other_server.anonymous() };
 
     // Nobody is answered before all have asked.
     let body = capped("demo:silent", 1000);
     let mut open = Vec::new();
     let mut refusals = 0;
     for at in 0..200 {
-        let client = if at % 2 == 0 { ada } else { &elsewhere };
+        let client = if at % 2 == 0 { ada } else { &remote_client };
         open.push(Live::ask(client, CHAT, &body).await);
     }
     assert!(demo.until(|it| it.open == 50).await);
@@ -365,9 +365,9 @@ async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database
     let upstream = Fixed::with_json(&cut.to_string()).await;
     let beside = TestConfig::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
     let other_server = priced(beside.with_upstream(&upstream.endpoint)).start().await;
-    let elsewhere = Client { addr: other_server.addr, ..ada.clone() };
+    let remote_client = Client { addr: other_server.addr, ..ada.clone() };
 
-    let optimised = elsewhere.post(OPTIMIZE, &json!({ "text": "x" })).await;
+    let optimised = remote_client.post(OPTIMIZE, &json!({ "text": "x" })).await;
     let reported = reported_once(ada, |it| it["daily"]["used"] == 1500).await;
 
     let daily = json!({ "period": "daily", "unit": "credits", "limit": 3000, "used": 1500 });
@@ -401,11 +401,11 @@ async fn nobody_is_admitted_unseen_while_the_database_is_away(database: TestData
 
     let response = ada.post(CHAT, &chat_request("good day")).await;
     app.execute("ALTER TABLE away RENAME TO credit_windows").await;
-    let served = ada.post(CHAT, &chat_request("good day")).await;
+    let served_response = ada.post(CHAT, &chat_request("good day")).await;
 
     assert_eq!(response.refusal(), (503, "unavailable"));
     assert_eq!(response.header("retry-after"), Some("1"));
-    assert_eq!(served.status, 200);
+    assert_eq!(served_response.status, 200);
     assert_eq!(demo.call_counts().calls, 1);
 }
 

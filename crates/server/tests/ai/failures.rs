@@ -296,8 +296,8 @@ async fn ambiguous_addresses_are_not_forwarded() {
         assert_eq!(error["code"], "address_not_allowed", "{place}");
         assert_eq!(error["field"], format!("messages[0].content[1].{place}"));
     }
-    let fine = json!({ "image_url": { "url": "data:image/png;base64,iVBORw0KGgo=" } });
-    assert_eq!(ada.post(CHAT, &request(fine)).await.status, 200);
+    let fine_body = json!({ "image_url": { "url": "data:image/png;base64,iVBORw0KGgo=" } });
+    assert_eq!(ada.post(CHAT, &request(fine_body)).await.status, 200);
     assert_eq!(upstream.calls().len(), 1);
 }
 
@@ -312,8 +312,8 @@ async fn errors_of_the_demo_upstream_in_mid_stream_are_reported() {
         assert_eq!(failed(&answer).0, "Bad Gateway", "{fault}");
         assert!(!answer.text().contains("Asked to fail"), "{}", answer.text());
     }
-    let cut = ada.post(CHAT, &chat_request("demo:cut")).await;
-    assert_eq!(cut.refusal(), (502, "upstream_failed"));
+    let cut_response = ada.post(CHAT, &chat_request("demo:cut")).await;
+    assert_eq!(cut_response.refusal(), (502, "upstream_failed"));
     assert_eq!(demo.call_counts().calls, 3);
 }
 
@@ -331,8 +331,8 @@ async fn a_stream_without_done_is_complete_after_its_finish_reason() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn redirects_are_not_followed() {
-    let elsewhere = Fixed::with_json(pia_server_testkit::ai_peer::WHOLE).await;
-    let to = format!("{}/chat/completions", elsewhere.endpoint);
+    let remote_upstream = Fixed::with_json(pia_server_testkit::ai_peer::WHOLE).await;
+    let to = format!("{}/chat/completions", remote_upstream.endpoint);
     for status in
         ["301 Moved Permanently", "302 Found", "307 Temporary Redirect", "308 Permanent Redirect"]
     {
@@ -350,7 +350,7 @@ async fn redirects_are_not_followed() {
         }
         assert_eq!(upstream.calls().len(), 3, "{status}");
     }
-    assert!(elsewhere.calls().is_empty());
+    assert!(remote_upstream.calls().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -363,11 +363,11 @@ async fn an_endless_answer_is_aborted() {
         .await;
     let ada = app.signed_in().await;
 
-    let live = Live::ask(&ada, CHAT, &chat_request("x")).await;
+    let live_call = Live::ask(&ada, CHAT, &chat_request("x")).await;
     let mut call = upstream.call().await;
     let endless = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n";
     call.write(format!("{endless}{}", "[".repeat(100 << 10))).await;
-    let answer = live.read_to_end().await;
+    let answer = live_call.read_to_end().await;
     call.closed().await;
 
     assert_eq!(answer.refusal(), (502, "upstream_failed"));

@@ -97,8 +97,8 @@ fn faults() -> Vec<Fault> {
     let part = unfinished(r#"{"choices":[{"message":{"content":"be"#);
     let half_head = "HTTP/1.1 200 OK\r\ncont";
     let error = r#"{"error":{"message":"down","code":500}}"#;
-    let too_many = response("429 Too Many", &format!("{JSON}retry-after: 7\r\n"), error);
-    let failed = response("500 Oh", JSON, error);
+    let too_many_response = response("429 Too Many", &format!("{JSON}retry-after: 7\r\n"), error);
+    let failed_response = response("500 Oh", JSON, error);
     let html = response("200 OK", "content-type: text/html\r\n", "<html>Hello</html>");
     let invalid_text: Vec<u8> = WHOLE
         .replace("Fine", "Fine \u{1}")
@@ -113,7 +113,7 @@ fn faults() -> Vec<Fault> {
     let end = started_stream(
         "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
     );
-    let fine = response("200 OK", JSON, WHOLE);
+    let fine_response = response("200 OK", JSON, WHOLE);
     vec![
         fault("a reset", "", "", Resets, refused),
         fault("a reset in mid-answer", part.clone(), started_stream(""), Resets, broken),
@@ -121,8 +121,8 @@ fn faults() -> Vec<Fault> {
         fault("an answer cut off", part, started_stream("data: {\"choi"), HangsUp, broken),
         fault("half a head", half_head, half_head, HangsUp, refused),
         fault("no UTF-8", full, [&stream, event].concat(), HangsUp, broken),
-        fault("429", too_many.clone(), too_many, HangsUp, busy),
-        fault("500", failed.clone(), failed, HangsUp, refused),
+        fault("429", too_many_response.clone(), too_many_response, HangsUp, busy),
+        fault("500", failed_response.clone(), failed_response, HangsUp, refused),
         fault("HTML", html.clone(), html, HangsUp, refused),
         fault(
             "an error within",
@@ -139,7 +139,7 @@ fn faults() -> Vec<Fault> {
             refused,
         ),
         fault("no length", without_length, end.clone(), HangsUp, served),
-        fault("byte by byte", fine, end, HangsUpAfterBytes, served),
+        fault("byte by byte", fine_response, end, HangsUpAfterBytes, served),
     ]
 }
 

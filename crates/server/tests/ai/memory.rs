@@ -33,14 +33,14 @@ async fn a_request_with_images_may_have_32_mib_and_no_more() {
     let body = image(32 * MIB, chat_request(""));
     let announced = (33 * MIB).to_string();
 
-    let taken = ada.send("POST", CHAT, &[JSON], &body).await;
+    let accepted_response = ada.send("POST", CHAT, &[JSON], &body).await;
     let response = ada.send("POST", CHAT, &[JSON, ("content-length", &announced)], b"{").await;
 
     let forwarded = upstream.call().body;
     let prefix = br#"{"messages":"#;
     let end = body.windows(2).rposition(|it| it == b"]}").unwrap();
     let messages = &body[prefix.len()..end];
-    assert_eq!(taken.status, 200, "{}", taken.text());
+    assert_eq!(accepted_response.status, 200, "{}", conflict_response.text());
     assert!(
         forwarded.starts_with(prefix)
             && forwarded[prefix.len()..].starts_with(&messages[..32 * MIB - 64])
@@ -64,28 +64,28 @@ async fn bodies_share_a_memory_limit_until_they_are_forwarded() {
     let stream = image(30 * MIB, streaming_request(""));
 
     for body in [&full, &stream] {
-        let mut first = send_chat(&ada, body).await;
+        let mut first_call = send_chat(&ada, body).await;
         // The upstream takes the connection, and reads nothing yet.
         let unread = upstream.accept().await;
         if body == &stream {
-            first.until(": keep-alive").await;
+            first_call.until(": keep-alive").await;
         }
-        let second = ben.send("POST", CHAT, &[JSON], &full).await;
-        let more = ada.send("POST", CHAT, &[JSON], &full).await;
-        let small = app.anonymous().get("/health").await;
+        let second_response = ben.send("POST", CHAT, &[JSON], &full).await;
+        let more_response = ada.send("POST", CHAT, &[JSON], &full).await;
+        let small_response = app.anonymous().get("/health").await;
         let mut call = unread.read().await;
-        let third = send_chat(&ada, &full).await;
+        let third_call = send_chat(&ada, &full).await;
         let mut next = upstream.call().await;
         for call in [&mut call, &mut next] {
             call.write(&response("200 OK", "content-type: application/json\r\n", WHOLE)).await;
         }
 
-        assert_eq!(second.refusal(), (503, "overloaded"));
-        assert!(second.header("retry-after").is_some());
-        assert_eq!(more.refusal(), (429, "rate_limited"));
-        assert_eq!(small.status, 200);
-        assert_eq!(first.read_to_end().await.status, 200);
-        assert_eq!(third.read_to_end().await.status, 200);
+        assert_eq!(second_response.refusal(), (503, "overloaded"));
+        assert!(second_response.header("retry-after").is_some());
+        assert_eq!(more_response.refusal(), (429, "rate_limited"));
+        assert_eq!(small_response.status, 200);
+        assert_eq!(first_call.read_to_end().await.status, 200);
+        assert_eq!(third_call.read_to_end().await.status, 200);
     }
 }
 
@@ -115,7 +115,7 @@ async fn four_large_requests_at_once_are_each_held_once() {
     let (program, ada) = program(&upstream.endpoint).await;
     let ben = signed_in(&program, "ben@example.org").await;
     let body = image(30 * MIB, chat_request(""));
-    let before = peak(&program);
+    let previous_peak = peak(&program);
 
     // The upstream reads nothing before all of them have arrived.
     let calls = tokio::join!(
@@ -128,7 +128,7 @@ async fn four_large_requests_at_once_are_each_held_once() {
     for _ in 0..4 {
         waiting.push(upstream.accept().await);
     }
-    let grown = peak(&program) - before;
+    let grown = peak(&program) - previous_peak;
     for call in waiting {
         let answer = response("200 OK", "content-type: application/json\r\n", WHOLE);
         call.read().await.write(&answer).await;
@@ -154,12 +154,12 @@ async fn stalled_readers_take_little_memory() {
         if stalled.len() == 1 {
             before = peak(&program);
         }
-        let live = send_chat(&ada, streaming_request("x").to_string().as_bytes()).await;
+        let live_call = send_chat(&ada, streaming_request("x").to_string().as_bytes()).await;
         let mut call = upstream.call().await;
         call.write(EVENTS).await;
         let sent = call.flood(events.as_bytes(), 50 * MIB).await;
         assert!(sent < 50 * MIB, "the server took all in");
-        stalled.push((live, call));
+        stalled.push((live_call, call));
     }
     let grown = peak(&program) - before;
 

@@ -95,8 +95,8 @@ async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase)
         assert_eq!(model.body["object"], "model");
     }
     for unknown in ["coder", "gone", "%20", "x%2Fy"] {
-        let none = ada.get(&format!("{MODELS}/{unknown}")).await;
-        assert_eq!(none.refusal(), (404, "not_found"), "{unknown}");
+        let empty_response = ada.get(&format!("{MODELS}/{unknown}")).await;
+        assert_eq!(empty_response.refusal(), (404, "not_found"), "{unknown}");
     }
 
     let optimised = async |provider: Value| {
@@ -116,15 +116,15 @@ async fn the_status_is_that_of_the_callers_group() {
     let large = Fixed::with_json(&answer_with("large")).await;
     let app = with_entry(TestConfig::on(TestDatabase::sqlite()), 0, "large", &large).start().await;
     let ada = app.signed_in().await;
-    let before = ada.get("/api/ai/status").await.body;
+    let previous_body = ada.get("/api/ai/status").await.body;
 
     set_rules(&app, "mode.Research=large").await;
     let app = with_entry(TestConfig::beside(&app), 0, "large", &large).start().await;
     let ada = Client { addr: app.addr, ..ada };
 
-    let after = ada.get("/api/ai/status").await.body;
-    assert_eq!(before, json!({ "available": false, "modes": [] }));
-    assert_eq!(after, json!({ "available": true, "modes": ["Research"] }));
+    let later_body = ada.get("/api/ai/status").await.body;
+    assert_eq!(previous_body, json!({ "available": false, "modes": [] }));
+    assert_eq!(later_body, json!({ "available": true, "modes": ["Research"] }));
     assert_eq!(answered(&ada, "Research", &chat_request("x")).await, "large");
     let ids = ada.get(MODELS).await.body["data"].as_array().map(Vec::len);
     assert_eq!(ids, Some(1));
@@ -141,8 +141,8 @@ async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
     let app = protected(TestConfig::on(database)).start().await;
     let other_server = protected(TestConfig::beside(&app)).start().await;
     let ada = app.signed_in().await;
-    let elsewhere = Client { addr: other_server.addr, ..ada.clone() };
-    for client in [&ada, &elsewhere] {
+    let remote_client = Client { addr: other_server.addr, ..ada.clone() };
+    for client in [&ada, &remote_client] {
         // Instances discover each other within a few seconds.
         until(async || {
             let metrics = client.get("/metrics").await.text();
@@ -152,13 +152,15 @@ async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
     }
 
     let mut open = Vec::new();
-    for client in [&ada, &ada, &elsewhere, &elsewhere] {
+    for client in [&ada, &ada, &remote_client, &remote_client] {
         open.push(Live::ask(client, CHAT, &streaming_request("demo:silent=1 good day")).await);
     }
     assert!(demo.until(|it| it.open == 4).await);
 
-    let refused =
-        [ada.post(CHAT, &chat_request("x")).await, elsewhere.post(CHAT, &chat_request("x")).await];
+    let refused = [
+        ada.post(CHAT, &chat_request("x")).await,
+        remote_client.post(CHAT, &chat_request("x")).await,
+    ];
     drop(open);
     assert!(demo.until(|it| it.open == 0).await);
 
@@ -181,11 +183,11 @@ async fn a_fallback_answers_for_a_model_that_is_down_and_is_counted() {
         error,
     ))
     .await;
-    let other = Fixed::with_json(&answer_with("other")).await;
+    let other_upstream = Fixed::with_json(&answer_with("other")).await;
     let setting = with_entries(
         TestConfig::on(TestDatabase::sqlite()),
         &down,
-        &[("first", &down), ("second", &other)],
+        &[("first", &down), ("second", &other_upstream)],
     );
     let app = setting.with("Ai__Providers__0__Fallbacks", "second").start().await;
     set_rules(&app, "mode.Assistant=first").await;

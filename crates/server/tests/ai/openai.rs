@@ -84,8 +84,8 @@ async fn each_refusal_is_an_object_with_a_type_and_a_code() {
     }
     let upgrade = ada.send("GET", CHAT, &[("upgrade", "websocket")], b"").await;
     assert_eq!(upgrade.header("connection"), Some("close"));
-    let unknown = ada.post("/api/ai/chat", &named("gpt-9", "x")).await;
-    assert_eq!(unknown.status, 200, "the desktop client's models are passed over");
+    let unknown_response = ada.post("/api/ai/chat", &named("gpt-9", "x")).await;
+    assert_eq!(unknown_response.status, 200, "the desktop client's models are passed over");
 }
 
 async fn refused_by(answer: Vec<u8>) -> (TestResponse, TestResponse) {
@@ -121,8 +121,8 @@ async fn permanent_errors_are_marked_as_not_retryable_on_both_surfaces() {
         }
     }
 
-    let failed = response("500 Oh", "", "").into_bytes();
-    let (openai, _) = refused_by(failed).await;
+    let failed_response = response("500 Oh", "", "").into_bytes();
+    let (openai, _) = refused_by(failed_response).await;
     assert_eq!(error_of(&openai), (502, "server_error", "upstream_failed", None));
     assert_eq!(openai.header("x-should-retry"), None);
 }
@@ -133,9 +133,9 @@ async fn an_exhausted_budget_is_reported_with_its_reset_time() {
     let app = upstream_config(&upstream.endpoint).start().await;
     app.admin("group set default credits.daily=1").await.expect("a limit");
     let ada = app.signed_in().await;
-    let long = "x ".repeat(100_000);
+    let long_text = "x ".repeat(100_000);
 
-    let answer = ada.post(CHAT, &chat_request(&long)).await;
+    let answer = ada.post(CHAT, &chat_request(&long_text)).await;
 
     assert_eq!(error_of(&answer), (429, "insufficient_quota", "insufficient_quota", None));
     assert!(answer.body["error"]["resetsAt"].is_string(), "{}", answer.text());

@@ -40,8 +40,8 @@ async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
     let models = ada.get("/v1/models").await;
     let model = ada.get("/v1/models/vectors").await;
     let vectors = ada.post("/v1/embeddings", &request).await;
-    let second = ada.post("/api/ai/v1/embeddings", &request).await;
-    let spent = ada.post("/v1/embeddings", &request).await;
+    let second_response = ada.post("/api/ai/v1/embeddings", &request).await;
+    let spending_response = ada.post("/v1/embeddings", &request).await;
     let chat = json!({ "model": "vectors", "messages": [{ "role": "user", "content": "Hi" }] });
     let chat = ada.post("/v1/chat/completions", &chat).await;
     let unknown = json!({ "model": "other", "input": "x" });
@@ -50,14 +50,19 @@ async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
     assert_eq!(models.body["data"][0]["id"], "vectors", "{}", models.text());
     assert_eq!(model.status, 200);
     assert_eq!(vectors.status, 200);
-    assert_eq!(second.status, 429);
+    assert_eq!(second_response.status, 429);
     assert_eq!(vectors.text(), ANSWER);
 
     let call = upstream.call();
     assert!(call.head.starts_with("POST /v1/embeddings "), "{}", call.head);
     assert!(call.text().ends_with(r#","model":"embed-3"}"#), "{}", call.text());
     assert!(!call.text().contains("ada"), "{}", call.text());
-    assert_eq!(spent.body["error"]["code"], "insufficient_quota", "{}", spent.text());
+    assert_eq!(
+        spending_response.body["error"]["code"],
+        "insufficient_quota",
+        "{}",
+        spending_response.text()
+    );
     for refused in [chat, unknown] {
         assert_eq!(refused.status, 404);
         assert_eq!(refused.body["error"]["code"], "model_not_found");
@@ -71,10 +76,11 @@ async fn requests_with_too_many_values_are_refused_before_they_are_parsed() {
     let ada = app.signed_in().await;
 
     for path in ["/v1/embeddings", "/v1/responses"] {
-        let many = ada.post(path, &json!({ "model": "vectors", "input": vec![1; 500_000] })).await;
+        let many_response =
+            ada.post(path, &json!({ "model": "vectors", "input": vec![1; 500_000] })).await;
 
-        let error = &many.body["error"];
-        assert_eq!(many.status, 400, "{path}");
+        let error = &many_response.body["error"];
+        assert_eq!(many_response.status, 400, "{path}");
         assert_eq!(error["code"], "too_many_values", "{path}");
     }
     assert!(upstream.calls().is_empty());

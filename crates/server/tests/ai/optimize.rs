@@ -253,11 +253,12 @@ async fn a_refusal_before_a_stream_has_its_status() {
     let (_demo, app) = with_demo().await;
     let ada = app.signed_in().await;
 
-    let missing = ada.post(OPTIMIZE, &json!({ "stream": true })).await;
-    let failed = ada.post(OPTIMIZE, &json!({ "text": "demo:status=500", "stream": true })).await;
+    let missing_response = ada.post(OPTIMIZE, &json!({ "stream": true })).await;
+    let failed_response =
+        ada.post(OPTIMIZE, &json!({ "text": "demo:status=500", "stream": true })).await;
 
-    assert_eq!(missing.refusal(), (400, "validation_failed"));
-    assert_eq!(failed.refusal(), (502, "upstream_failed"));
+    assert_eq!(missing_response.refusal(), (400, "validation_failed"));
+    assert_eq!(failed_response.refusal(), (502, "upstream_failed"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

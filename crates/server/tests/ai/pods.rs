@@ -85,10 +85,10 @@ impl Pod {
 pub(crate) async fn connector(console: &Console, skill: Option<&str>) -> (String, String) {
     let group = console.get("/api/admin/groups").await.body[0]["id"].clone();
     let body = json!({ "name": "Weather", "groupIds": [group], "operatorSkill": skill });
-    let created = console.write("POST", CONNECTORS, body).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    assert!(created.body["resolvedMemberCount"].as_i64().expect("a number") >= 2);
-    let text = |name: &str| created.body[name].as_str().expect("a text").to_owned();
+    let creation_response = console.write("POST", CONNECTORS, body).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    assert!(creation_response.body["resolvedMemberCount"].as_i64().expect("a number") >= 2);
+    let text = |name: &str| creation_response.body[name].as_str().expect("a text").to_owned();
     (text("connectorId"), text("token"))
 }
 
@@ -221,9 +221,9 @@ async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
     let mut again = Pod::start(&app, &token, "json");
     assert!(again.line_after("refused").await.contains("401"));
 
-    let issued = console.write("POST", &path, json!({})).await;
-    assert_eq!(issued.status, 201, "{}", issued.text());
-    let token = issued.body["token"].as_str().expect("a token").to_owned();
+    let issue_response = console.write("POST", &path, json!({})).await;
+    assert_eq!(issue_response.status, 201, "{}", issue_response.text());
+    let token = issue_response.body["token"].as_str().expect("a token").to_owned();
     let mut third = Pod::start(&app, &token, "json");
     assert_eq!(third.line_after("ready").await, id);
 
@@ -362,8 +362,11 @@ async fn an_assignment_runs_on_a_pod(database: TestDatabase) {
     let (other, token) = {
         let group = console.get("/api/admin/groups").await.body[0]["id"].clone();
         let body = json!({ "name": "Other", "groupIds": [group], "operatorSkill": "unknown" });
-        let created = console.write("POST", CONNECTORS, body).await.body;
-        (created["connectorId"].clone(), created["token"].as_str().expect("a token").to_owned())
+        let created_body = console.write("POST", CONNECTORS, body).await.body;
+        (
+            created_body["connectorId"].clone(),
+            created_body["token"].as_str().expect("a token").to_owned(),
+        )
     };
     let mut pod = Pod::start(&app, &token, "json");
     assert_eq!(json!(pod.line_after("ready").await), other);

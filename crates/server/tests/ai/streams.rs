@@ -171,13 +171,13 @@ async fn comments_prevent_a_silent_stream_from_timing_out() {
     let ada = app.signed_in().await;
 
     let began = Instant::now();
-    let mut live = Live::ask(&ada, CHAT, &streaming_request("x")).await;
+    let mut live_call = Live::ask(&ada, CHAT, &streaming_request("x")).await;
     let mut call = upstream.call().await;
     call.write(format!("{EVENTS}{}", event("a"))).await;
-    live.until_count(": keep-alive\n\n", 3).await;
+    live_call.until_count(": keep-alive\n\n", 3).await;
     let silent = began.elapsed();
     call.write(format!("{}{END}{DONE}", event("b"))).await;
-    let answer = live.read_to_end().await;
+    let answer = live_call.read_to_end().await;
 
     assert!(silent >= Duration::from_millis(450), "{silent:?}");
     assert_eq!(Heard::of(&answer).text, "ab");
@@ -222,16 +222,16 @@ async fn a_caller_who_disconnects_ends_the_call_upstream() {
         (chat_request("demo:silent=1"), false),
     ] {
         for half in [false, true] {
-            let mut live = Live::ask(&ada, CHAT, &body).await;
+            let mut live_call = Live::ask(&ada, CHAT, &body).await;
             if started {
-                live.until("data: ").await;
+                live_call.until("data: ").await;
             }
             assert!(demo.until(|it| it.open == 1).await, "{body}");
             let left = Instant::now();
             if half {
-                live.half_close().await;
+                live_call.half_close().await;
             } else {
-                drop(live);
+                drop(live_call);
             }
 
             assert!(demo.until(|it| it.open == 0).await, "{body} {half}");
@@ -244,20 +244,20 @@ async fn a_caller_who_disconnects_ends_the_call_upstream() {
 async fn a_server_that_stops_ends_its_streams_with_an_error() {
     let (demo, app) = with_demo().await;
     let ada = app.signed_in().await;
-    let mut open = Live::ask(&ada, CHAT, &streaming_request("demo:silent=3")).await;
-    open.until("data: ").await;
+    let mut open_call = Live::ask(&ada, CHAT, &streaming_request("demo:silent=3")).await;
+    open_call.until("data: ").await;
     let unopened = Live::ask(&ada, CHAT, &streaming_request("demo:silent")).await;
-    let full = Live::ask(&ada, CHAT, &chat_request("demo:silent")).await;
-    let optimized = Live::ask(&ada, OPTIMIZE, &json!({ "text": "demo:silent" })).await;
+    let full_call = Live::ask(&ada, CHAT, &chat_request("demo:silent")).await;
+    let optimized_call = Live::ask(&ada, OPTIMIZE, &json!({ "text": "demo:silent" })).await;
     assert!(demo.until(|it| it.open == 4).await);
 
     app.stop.cancel();
-    let heard = Heard::of(&open.read_to_end().await);
+    let heard = Heard::of(&open_call.read_to_end().await);
 
     let (title, text) = heard.error.unwrap();
     assert_eq!(title, "Service Unavailable");
     assert!(!text.is_empty());
-    for live in [unopened, full, optimized] {
+    for live in [unopened, full_call, optimized_call] {
         let answer = live.read_to_end().await;
         assert_eq!(answer.refusal(), (503, "stopping"));
         assert!(answer.header("retry-after").is_some());
@@ -272,11 +272,11 @@ async fn a_stalled_reader_slows_the_upstream_and_loses_nothing() {
     let ada = app.signed_in().await;
     let large = event(&"x".repeat(64 << 10));
 
-    let live = Live::ask(&ada, CHAT, &streaming_request("x")).await;
+    let live_call = Live::ask(&ada, CHAT, &streaming_request("x")).await;
     let mut call = upstream.call().await;
     call.write(EVENTS).await;
     let taken = call.flood(large.as_bytes(), 64 << 20).await;
-    let (answer, ()) = tokio::join!(live.read_to_end(), async {
+    let (answer, ()) = tokio::join!(live_call.read_to_end(), async {
         // The rest of the partial event, and the end.
         call.write(&large.as_bytes()[taken % large.len()..]).await;
         call.write(format!("{END}{DONE}")).await;

@@ -262,12 +262,12 @@ async fn upstream_tools_are_charged_as_configured() {
     app.admin("group set default credits.hourly=50").await.expect("settings");
     let searching = with_hosted_tool(&json!({ "type": "web_search", "filters": {} }));
 
-    let first = ada.post(CHAT, &searching).await;
-    let second = ada.post(CHAT, &searching).await;
+    let first_response = ada.post(CHAT, &searching).await;
+    let second_response = ada.post(CHAT, &searching).await;
 
-    assert_eq!(first.status, 200, "{}", first.text());
-    assert_eq!(second.status, 429);
-    assert_eq!(second.error(), "Token Limit Exceeded");
+    assert_eq!(first_response.status, 200, "{}", first_response.text());
+    assert_eq!(second_response.status, 429);
+    assert_eq!(second_response.error(), "Token Limit Exceeded");
 
     let [forwarded] = upstream.calls().try_into().expect("one call");
     let forwarded: Value = serde_json::from_str(&forwarded.text()).expect("JSON");

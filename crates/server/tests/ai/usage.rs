@@ -162,9 +162,9 @@ async fn a_disconnected_caller_is_charged(database: TestDatabase) {
     drop(streaming);
     ledger.once(1).await;
     for body in [chat_request(text), streaming_request("demo:silent")] {
-        let waiting = Live::ask(&ada, CHAT, &body).await;
+        let waiting_call = Live::ask(&ada, CHAT, &body).await;
         assert!(demo.until(|it| it.open == 1).await);
-        drop(waiting);
+        drop(waiting_call);
         assert!(demo.until(|it| it.open == 0).await);
     }
     let rows = ledger.once(3).await;
@@ -202,12 +202,12 @@ async fn answers_do_not_wait_for_a_database_that_is_down(database: TestDatabase)
     let (_demo, _app, ada, ledger) = start(database).await;
     ledger.alter("ALTER TABLE ai_usage RENAME TO away").await;
 
-    let full = ada.post(CHAT, &chat_request("good day")).await;
+    let full_response = ada.post(CHAT, &chat_request("good day")).await;
     let stream = ada.post(CHAT, &streaming_request("good day")).await;
     ledger.alter("ALTER TABLE away RENAME TO ai_usage").await;
     let rows = ledger.once(2).await;
 
-    assert_eq!(full.status, 200);
+    assert_eq!(full_response.status, 200);
     assert_eq!(stream.status, 200);
     assert!(stream.text().ends_with("data: [DONE]\n\n"), "{}", stream.text());
     assert_eq!(rows, [completed("Assistant", 2, 5), completed("Assistant", 2, 5)]);

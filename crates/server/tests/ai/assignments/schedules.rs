@@ -33,14 +33,14 @@ async fn a_schedule_hands_its_assignment_over_in_time(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let setting = accepting(database, &upstream.endpoint).at(Arc::clone(&clock) as _);
     let (_app, _, client) = granted(setting).await;
-    let created = client.post(SCHEDULES, &every_minute()).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    assert_eq!(created.body["skillName"], "research");
-    assert_eq!(created.body["isActive"], true);
-    assert_eq!(created.body["catchUp"], "once");
-    assert!(created.body.get("lastAt").is_none());
+    let creation_response = client.post(SCHEDULES, &every_minute()).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    assert_eq!(creation_response.body["skillName"], "research");
+    assert_eq!(creation_response.body["isActive"], true);
+    assert_eq!(creation_response.body["catchUp"], "once");
+    assert!(creation_response.body.get("lastAt").is_none());
 
-    let next = created.body["nextAt"].as_str().expect("a time").to_owned();
+    let next = creation_response.body["nextAt"].as_str().expect("a time").to_owned();
     clock.set(serde_json::from_value(json!(next)).expect("a time"));
     let last = until(async || {
         let listed = client.get(SCHEDULES).await.body[0].clone();
@@ -52,7 +52,7 @@ async fn a_schedule_hands_its_assignment_over_in_time(database: TestDatabase) {
     assert_eq!(assignment["status"], "Completed");
     assert_eq!(assignment["artifactText"], "# Findings");
 
-    let path = format!("{SCHEDULES}/{}", created.body["id"].as_str().expect("an id"));
+    let path = format!("{SCHEDULES}/{}", creation_response.body["id"].as_str().expect("an id"));
     let off = json!({ "isActive": false });
     let mut body = every_minute();
     body.as_object_mut().expect("an object").extend(off.as_object().expect("an object").clone());
@@ -107,15 +107,15 @@ async fn refused_schedules_name_their_field() {
         assert!(answer.text().contains(&format!("\"{field}\"")), "{}", answer.text());
     }
 
-    let unknown = refused("skillName", "unknown").await;
-    assert_eq!(unknown.refusal(), (400, "skill_not_granted"));
-    let unreadable = refused("inputJson", "{").await;
-    assert_eq!(unreadable.refusal(), (400, "invalid_envelope"));
+    let unknown_response = refused("skillName", "unknown").await;
+    assert_eq!(unknown_response.refusal(), (400, "skill_not_granted"));
+    let unreadable_response = refused("inputJson", "{").await;
+    assert_eq!(unreadable_response.refusal(), (400, "invalid_envelope"));
     for _ in 0..20 {
         assert_eq!(client.post(SCHEDULES, &every_minute()).await.status, 201);
     }
 
-    let full = client.post(SCHEDULES, &every_minute()).await;
-    assert_eq!(full.refusal(), (409, "too_many_schedules"));
+    let full_response = client.post(SCHEDULES, &every_minute()).await;
+    assert_eq!(full_response.refusal(), (409, "too_many_schedules"));
     assert_eq!(app.count("assignment_schedules").await, 20);
 }

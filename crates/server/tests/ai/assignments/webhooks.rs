@@ -118,8 +118,8 @@ async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
     assert_eq!(delivered["attempts"], 2);
     assert_eq!(delivered.get("nextAt"), None);
 
-    let removed = console.write("DELETE", &hook, json!({})).await;
-    assert_eq!(removed.status, 200, "{}", removed.text());
+    let removal_response = console.write("DELETE", &hook, json!({})).await;
+    assert_eq!(removal_response.status, 200, "{}", removal_response.text());
     assert_eq!(console.get(&deliveries).await.body, json!([]));
 }
 

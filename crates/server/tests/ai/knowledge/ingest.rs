@@ -25,30 +25,30 @@ async fn a_document_is_replaced_by_its_source(database: TestDatabase) {
     let travel = base(&app, "Travel", "default").await;
     let path = documents(&travel);
     let draft = |content: &str| json!({ "title": "Rules", "sourceUri": "https://x.example/rules", "content": content });
-    let created = service(&app, "POST", &path, &draft("Second class.")).await;
-    assert_eq!(created.status, 202, "{}", created.text());
-    let id = created.body["documentId"].as_str().expect("an id").to_owned();
+    let creation_response = service(&app, "POST", &path, &draft("Second class.")).await;
+    assert_eq!(creation_response.status, 202, "{}", creation_response.text());
+    let id = creation_response.body["documentId"].as_str().expect("an id").to_owned();
     assert_eq!(settled(&app, &travel, &id).await["status"], "Ready");
 
     let response = service(&app, "POST", &path, &draft("Second class.")).await;
     assert_eq!(response.status, 200);
     assert_eq!(response.body["documentId"], json!(id));
 
-    let replaced = service(&app, "POST", &path, &draft("First class.")).await;
-    assert_eq!(replaced.status, 202);
-    assert_eq!(replaced.body["documentId"], json!(id));
+    let replacement_response = service(&app, "POST", &path, &draft("First class.")).await;
+    assert_eq!(replacement_response.status, 202);
+    assert_eq!(replacement_response.body["documentId"], json!(id));
 
     let document = settled(&app, &travel, &id).await;
     assert_eq!(document["status"], "Ready");
     assert_eq!(document["sizeBytes"], 12);
 
-    let listed = service(&app, "GET", &path, &json!(null)).await.body;
-    assert_eq!(listed.as_array().map(Vec::len), Some(1));
-    let removed = service(&app, "DELETE", &format!("{path}/{id}"), &json!(null)).await;
-    assert_eq!(removed.status, 204);
+    let list = service(&app, "GET", &path, &json!(null)).await.body;
+    assert_eq!(list.as_array().map(Vec::len), Some(1));
+    let removal_response = service(&app, "DELETE", &format!("{path}/{id}"), &json!(null)).await;
+    assert_eq!(removal_response.status, 204);
 
-    let gone = service(&app, "GET", &format!("{path}/{id}"), &json!(null)).await;
-    assert_eq!(gone.refusal(), (404, "not_found"));
+    let missing_response = service(&app, "GET", &format!("{path}/{id}"), &json!(null)).await;
+    assert_eq!(missing_response.refusal(), (404, "not_found"));
     for table in ["knowledge_documents", "knowledge_files", "knowledge_chunks"] {
         assert_eq!(app.count(table).await, 0, "{table}");
     }
@@ -57,7 +57,7 @@ async fn a_document_is_replaced_by_its_source(database: TestDatabase) {
 
 async fn two_instances_ingest_each_document_once(database: TestDatabase) {
     let first = knowing(database).start().await;
-    let second = TestConfig::beside(&first)
+    let second_server = TestConfig::beside(&first)
         .with("Knowledge__ConnectionString", "embedded:vectors")
         .with("Knowledge__IngestApiKey", KEY)
         .start()
@@ -67,12 +67,12 @@ async fn two_instances_ingest_each_document_once(database: TestDatabase) {
     for at in 0..20 {
         let draft =
             json!({ "title": format!("Rule {at}"), "content": format!("Rule number {at}.") });
-        let app = if at % 2 == 0 { &first } else { &second };
+        let app = if at % 2 == 0 { &first } else { &second_server };
         let response = service(app, "POST", &documents(&travel), &draft).await;
         ids.push(response.body["documentId"].as_str().expect("an id").to_owned());
     }
     for id in &ids {
-        assert_eq!(settled(&second, &travel, id).await["status"], "Ready");
+        assert_eq!(settled(&second_server, &travel, id).await["status"], "Ready");
     }
     // Each was charged once: as many tokens as their chunks have.
     let tokens = "(SELECT SUM(tokens) AS it FROM knowledge_usage) AS a, \

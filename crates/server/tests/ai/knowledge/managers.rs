@@ -42,8 +42,8 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
 
     let id = response.body["documentId"].as_str().expect("an id").to_owned();
     settled(&app, &travel, &id).await;
-    let listed = ada.get(&path).await.body;
-    let document = &listed[0];
+    let list = ada.get(&path).await.body;
+    let document = &list[0];
     assert_eq!(document["id"], json!(id));
     assert_eq!(document["status"], "Ready");
     assert_eq!(document["chunkCount"], 1);
@@ -56,13 +56,13 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
     assert_eq!(answer.header("content-type"), Some("text/markdown; charset=utf-8"));
     assert!(answer.text().ends_with("für Gäste."));
 
-    let same = json!({ "content": draft["content"], "contentType": null, "title": null });
-    let response = send(&ada, "PUT", &content, &same).await;
+    let repeated_body = json!({ "content": draft["content"], "contentType": null, "title": null });
+    let response = send(&ada, "PUT", &content, &repeated_body).await;
     assert_eq!(response.status, 200);
     assert_eq!(response.body["status"], "Ready");
 
-    let new = json!({ "content": "First class.", "contentType": null, "title": "New" });
-    assert_eq!(send(&ada, "PUT", &content, &new).await.status, 202);
+    let new_body = json!({ "content": "First class.", "contentType": null, "title": "New" });
+    assert_eq!(send(&ada, "PUT", &content, &new_body).await.status, 202);
     let ready = settled(&app, &travel, &id).await;
     assert_eq!(ready["title"], "New");
     assert_eq!(ready["contentType"], "text/markdown");
@@ -148,11 +148,12 @@ async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestData
     assert_eq!(response.refusal(), (400, "prompt_too_long"));
 
     app.admin("group set default quota.KnowledgeDocuments=1").await.expect("a quota");
-    let full = send(&ada, "POST", &path, &draft(json!("t"), text.clone(), json!("New"))).await;
-    assert_eq!(full.refusal(), (409, "quota_exceeded"));
-    assert_eq!(full.body["resource"], "KnowledgeDocuments");
-    assert_eq!(full.body["limit"], 1);
-    assert_eq!(full.body["current"], 2);
+    let full_response =
+        send(&ada, "POST", &path, &draft(json!("t"), text.clone(), json!("New"))).await;
+    assert_eq!(full_response.refusal(), (409, "quota_exceeded"));
+    assert_eq!(full_response.body["resource"], "KnowledgeDocuments");
+    assert_eq!(full_response.body["limit"], 1);
+    assert_eq!(full_response.body["current"], 2);
 
     app.admin("group set default quota.KnowledgeDocuments= quota.MonthlyEmbeddingTokens=1")
         .await
@@ -191,8 +192,9 @@ async fn others_are_no_managers(database: TestDatabase) {
         assert_eq!(bob.get(&path).await.refusal(), (404, "not_found"), "{path}");
     }
 
-    let removed = send(&bob, "DELETE", &format!("{root}/documents/{id}"), &json!(null)).await;
-    assert_eq!(removed.refusal(), (404, "not_found"));
+    let removal_response =
+        send(&bob, "DELETE", &format!("{root}/documents/{id}"), &json!(null)).await;
+    assert_eq!(removal_response.refusal(), (404, "not_found"));
     let response =
         service(&app, "GET", &format!("{}/{id}", documents(&travel)), &json!(null)).await;
     assert_eq!(response.status, 200);
@@ -206,8 +208,8 @@ async fn knowledge_that_is_off_is_reported() {
     let ada = manager(&app, "ada@example.org").await;
     assert_eq!(ada.get(BASES).await.refusal(), (503, "knowledge_disabled"));
     let travel = base(&app, "Travel", "default").await;
-    let listed = service(&app, "GET", &documents(&travel), &json!(null)).await;
-    assert_eq!(listed.refusal(), (503, "knowledge_disabled"));
+    let listed_response = service(&app, "GET", &documents(&travel), &json!(null)).await;
+    assert_eq!(listed_response.refusal(), (503, "knowledge_disabled"));
 }
 
 async fn documents_are_paged_sorted_and_searched_in_the_console(database: TestDatabase) {

@@ -161,8 +161,8 @@ impl World {
         let groups = self.app.admin("group list").await.expect("groups");
         for it in &PERSONAS {
             let draft = json!({ "name": it.name, "systemPrompt": "Be kind." });
-            let created = self.write("POST", "", draft.clone()).await.body;
-            let id = created["id"].as_str().expect("an id").to_owned();
+            let created_body = self.write("POST", "", draft.clone()).await.body;
+            let id = created_body["id"].as_str().expect("an id").to_owned();
             let line = groups.lines().find(|line| line.contains(it.group)).expect("a group");
             let group = line.split(' ').next().expect("an id");
             self.write("PUT", &format!("/{id}/groups"), json!({ "groupIds": [group] })).await;
@@ -239,15 +239,15 @@ fn assert_canary(answer: &TestResponse, base: &Base, refusal: Option<(u16, &str)
 
 async fn check_manager_routes(world: &World, caller: &Caller, client: &Client) {
     const ROOT: &str = "/api/kb-manager/knowledge-bases";
-    let listed = client.get(ROOT).await;
+    let listed_response = client.get(ROOT).await;
     if caller.is_manager() {
-        let items = listed.body.as_array().expect("a list");
+        let items = listed_response.body.as_array().expect("a list");
         let names: Vec<_> = items.iter().filter_map(|it| it["name"].as_str()).collect();
         let mut expected = named(|it| caller.manages(it));
         expected.sort_unstable();
         assert_eq!(names, expected, "{}", caller.email);
     } else {
-        assert_eq!(listed.refusal(), (403, "not_a_kb_manager"), "{}", caller.email);
+        assert_eq!(listed_response.refusal(), (403, "not_a_kb_manager"), "{}", caller.email);
     }
     for base in &BASES {
         let (id, document) = &world.bases[base.name];

@@ -75,21 +75,23 @@ async fn managers_see_the_questions_of_their_group_that_no_document_answers(
     assert_eq!(dan.get(QUESTIONS).await.body, json!({ "items": [] }));
 
     let path = format!("{QUESTIONS}/{}", ids[0]);
-    let foreign = dan.send("DELETE", &path, &[], b"").await;
-    assert_eq!(foreign.refusal(), (404, "not_found"));
+    let foreign_response = dan.send("DELETE", &path, &[], b"").await;
+    assert_eq!(foreign_response.refusal(), (404, "not_found"));
     assert_eq!(bob.send("DELETE", &path, &[], b"").await.status, 204);
     listed(&bob, &expected[1..]).await;
 
     let console = Console::open(&app, "eve@example.org").await;
     let path = "/api/admin/groups/00000000-0000-7000-8000-000000000001/unanswered-questions";
-    let first = console.get(&format!("{path}?limit=1")).await.body;
-    let next = first["nextCursor"].as_str().expect("a cursor");
-    let second = console.get(&format!("{path}?limit=1&cursor={next}")).await.body;
-    let mut seen = [&first, &second].map(|it| it["items"][0]["id"].as_str().expect("an id"));
+    let first_page = console.get(&format!("{path}?limit=1")).await.body;
+    let next = first_page["nextCursor"].as_str().expect("a cursor");
+    let second_page = console.get(&format!("{path}?limit=1&cursor={next}")).await.body;
+    let mut seen =
+        [&first_page, &second_page].map(|it| it["items"][0]["id"].as_str().expect("an id"));
     seen.sort_unstable_by_key(|it| *it != ids[1]);
     assert_eq!(seen, [&*ids[1], &*ids[2]]);
 
-    let deleted = console.write("DELETE", &format!("{path}/{}", ids[2]), Value::Null).await;
-    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    let deletion_response =
+        console.write("DELETE", &format!("{path}/{}", ids[2]), Value::Null).await;
+    assert_eq!(deletion_response.status, 200, "{}", deletion_response.text());
     listed(&bob, &expected[1..2]).await;
 }
