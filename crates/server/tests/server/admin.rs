@@ -103,16 +103,16 @@ async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: 
     let app = TestConfig::on(database).licensed(Some(two)).start().await;
     app.sign_up("a@example.org").await;
     app.sign_up("b@example.org").await;
-    let new = json!({ "email": "c@example.org", "password": PASSWORD });
+    let new_body = json!({ "email": "c@example.org", "password": PASSWORD });
 
-    let full = app.anonymous().post("/auth/register", &new).await;
+    let full_response = app.anonymous().post("/auth/register", &new_body).await;
     report_of(&app, "deactivate a@example.org").await;
-    let registered = app.anonymous().post("/auth/register", &new).await;
+    let registered = app.anonymous().post("/auth/register", &new_body).await;
     let refused = report_of(&app, "reactivate a@example.org").await;
     report_of(&app, "deactivate b@example.org").await;
     let reactivated = report_of(&app, "reactivate a@example.org").await;
 
-    assert_eq!(full.refusal(), (403, "user_limit_reached"));
+    assert_eq!(full_response.refusal(), (403, "user_limit_reached"));
     assert_eq!(registered.status, 200);
     assert_eq!(refused, "licence limit of active accounts reached: 2");
     assert_eq!(reactivated, "User a@example.org reactivated\n");

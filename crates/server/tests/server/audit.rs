@@ -25,15 +25,15 @@ async fn entries_are_searched_by_page(database: TestDatabase) {
     let user = session["userId"].as_str().expect("an id");
 
     let path = format!("{AUDIT}?action=Group.Created&user={user}&limit=2");
-    let first = console.get(&path).await;
-    assert_eq!(first.status, 200, "{}", first.text());
+    let first_response = console.get(&path).await;
+    assert_eq!(first_response.status, 200, "{}", first_response.text());
 
-    let cursor = first.body["nextCursor"].as_str().expect("a cursor");
-    let last = console.get(&format!("{path}&cursor={cursor}")).await.body;
-    let entries = first.body["items"].as_array().expect("items");
+    let cursor = first_response.body["nextCursor"].as_str().expect("a cursor");
+    let last_body = console.get(&format!("{path}&cursor={cursor}")).await.body;
+    let entries = first_response.body["items"].as_array().expect("items");
     assert_eq!(entries.len(), 2);
-    assert_eq!(last["items"].as_array().map(Vec::len), Some(1));
-    assert_eq!(last.get("nextCursor"), None);
+    assert_eq!(last_body["items"].as_array().map(Vec::len), Some(1));
+    assert_eq!(last_body.get("nextCursor"), None);
 
     let entry = &entries[0];
     assert_eq!(entry["action"], "Group.Created");
@@ -42,11 +42,11 @@ async fn entries_are_searched_by_page(database: TestDatabase) {
     assert_eq!(entry.get("subject"), None);
 
     let at = entries[1]["at"].as_str().expect("a time");
-    let later = console.get(&format!("{AUDIT}?action=Group.Created&since={at}")).await.body;
-    let earlier = console.get(&format!("{AUDIT}?action=Group.Created&until={at}")).await.body;
+    let later_body = console.get(&format!("{AUDIT}?action=Group.Created&since={at}")).await.body;
+    let earlier_body = console.get(&format!("{AUDIT}?action=Group.Created&until={at}")).await.body;
     let count = |it: &Value| it["items"].as_array().map(Vec::len);
-    assert_eq!(count(&later), Some(2));
-    assert_eq!(count(&earlier), Some(1));
+    assert_eq!(count(&later_body), Some(2));
+    assert_eq!(count(&earlier_body), Some(1));
 
     let oldest = console.get(&format!("{AUDIT}?action=Group.Created&sort=created&limit=1")).await;
     assert_eq!(oldest.body["items"], last["items"]);
@@ -74,8 +74,9 @@ async fn every_entry_is_exported_as_a_line(database: TestDatabase) {
     assert_eq!(lines.len(), usize::try_from(app.count("audit_entries").await).expect("a count"));
     let times: Vec<_> = lines.iter().map(|it| it["at"].as_str().expect("a time")).collect();
     assert!(times.is_sorted_by(|later, earlier| later >= earlier));
-    let some = console.get(&format!("{AUDIT}/export?action=Group.SettingsChanged")).await;
-    assert_eq!(some.text().lines().count(), 600);
+    let filtered_response =
+        console.get(&format!("{AUDIT}/export?action=Group.SettingsChanged")).await;
+    assert_eq!(filtered_response.text().lines().count(), 600);
 }
 
 async fn an_entry_shows_what_was_changed(database: TestDatabase) {
@@ -96,8 +97,8 @@ async fn an_entry_shows_what_was_changed(database: TestDatabase) {
     let persona = json!({ "name": "Editor", "systemPrompt": "Edit." });
     let persona = write("POST", "/api/admin/managed-personas", persona).await;
     let persona = format!("/api/admin/managed-personas/{persona}");
-    let other = json!({ "name": "Editor", "systemPrompt": "Edit well.", "isActive": false });
-    write("PUT", &persona, other).await;
+    let other_body = json!({ "name": "Editor", "systemPrompt": "Edit well.", "isActive": false });
+    write("PUT", &persona, other_body).await;
     write("PUT", &format!("{persona}/groups"), json!({ "groupIds": [sales] })).await;
     let secret = r#"{"env":{"TOKEN":"s3cret"}}"#;
     let plugin = json!({ "kind": "mcp_server", "name": "Files", "configJson": secret });

@@ -98,16 +98,16 @@ async fn a_byte_order_mark_is_ignored() {
 async fn invalid_values_are_not_repeated_in_the_error() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
-    let long = "sesame".repeat(30_000);
+    let long_text = "sesame".repeat(30_000);
 
     for (path, body) in [
         ("/auth/register", json!({ "customerType": "sesame".repeat(2_000) })),
         ("/auth/login/local", json!({ "email": "a@example.org", "password": { "sesame": 1 } })),
         ("/auth/login/local", json!({ "email": "a@example.org", "password": ["sesame"] })),
         ("/auth/password", json!({ "currentPassword": 123_456_789, "newPassword": "x" })),
-        ("/api/sync/push", json!({ "isE2EEEncrypted": long })),
-        ("/api/sync/push", json!({ "todos": { "deleted": [long, long] } })),
-        ("/api/sync/push", json!({ "settings": { "theme": long } })),
+        ("/api/sync/push", json!({ "isE2EEEncrypted": long_text })),
+        ("/api/sync/push", json!({ "todos": { "deleted": [long_text, long_text] } })),
+        ("/api/sync/push", json!({ "settings": { "theme": long_text } })),
         ("/api/e2ee/devices/register", json!({ "deviceId": { "sesame": 1 } })),
     ] {
         let answer = ada.post(path, &body).await;
@@ -253,21 +253,21 @@ async fn long_answers_are_compressed_if_the_client_accepts_it() {
     let app = TestConfig::on(TestDatabase::sqlite()).with("OpenApi__Enabled", true).start().await;
     let accepting = [("accept-encoding", "gzip, deflate, br")];
 
-    let plain = app.anonymous().get("/openapi/v1.json").await;
+    let plain_response = app.anonymous().get("/openapi/v1.json").await;
     let packed = app.anonymous().send("GET", "/openapi/v1.json", &accepting, b"").await;
-    let short = app.anonymous().send("GET", "/health", &accepting, b"").await;
+    let short_response = app.anonymous().send("GET", "/health", &accepting, b"").await;
 
     let mut unpacked = Vec::new();
     GzDecoder::new(&packed.bytes[..]).read_to_end(&mut unpacked).expect("gzip");
     assert_eq!(packed.header("content-encoding"), Some("gzip"));
     assert_eq!(packed.header("vary").map(str::to_lowercase).as_deref(), Some("accept-encoding"));
-    assert_eq!(unpacked, plain.bytes);
-    assert!(packed.bytes.len() < plain.bytes.len());
-    assert_eq!(plain.header("content-encoding"), None);
-    assert_eq!(plain.body["openapi"].as_str(), Some("3.1.0"));
-    assert_eq!(short.status, 200);
-    assert_eq!(short.header("content-encoding"), None);
-    assert_eq!(short.text(), r#"{"status":"healthy"}"#);
+    assert_eq!(unpacked, plain_response.bytes);
+    assert!(packed.bytes.len() < plain_response.bytes.len());
+    assert_eq!(plain_response.header("content-encoding"), None);
+    assert_eq!(plain_response.body["openapi"].as_str(), Some("3.1.0"));
+    assert_eq!(short_response.status, 200);
+    assert_eq!(short_response.header("content-encoding"), None);
+    assert_eq!(short_response.text(), r#"{"status":"healthy"}"#);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -294,10 +294,11 @@ async fn null_is_treated_as_an_absent_key() {
     });
 
     let registered = app.anonymous().post("/auth/register", &nulls).await;
-    let missing = app.anonymous().post("/auth/refresh", &json!({ "refreshToken": null })).await;
+    let missing_response =
+        app.anonymous().post("/auth/refresh", &json!({ "refreshToken": null })).await;
 
     assert_eq!(registered.status, 200, "{}", registered.text());
-    assert_eq!(missing.refusal(), (400, "validation_failed"));
-    assert_eq!(missing.body["errors"][0]["code"], "required");
-    assert_eq!(missing.body["errors"][0]["field"], "refreshToken");
+    assert_eq!(missing_response.refusal(), (400, "validation_failed"));
+    assert_eq!(missing_response.body["errors"][0]["code"], "required");
+    assert_eq!(missing_response.body["errors"][0]["field"], "refreshToken");
 }

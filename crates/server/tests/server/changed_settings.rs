@@ -30,8 +30,8 @@ async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestD
         "app" => app.anonymous().get("/openapi/v1.json").await.status,
         _ => other_server.anonymous().get("/openapi/v1.json").await.status,
     };
-    let before = console.get(SETTINGS).await.body;
-    let value = find(&before, "OpenApi:Enabled")["value"].clone();
+    let previous_body = console.get(SETTINGS).await.body;
+    let value = find(&previous_body, "OpenApi:Enabled")["value"].clone();
     let changed = if value == "true" { "false" } else { "true" };
     let status = published("app").await;
 
@@ -46,11 +46,11 @@ async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestD
     assert_eq!(stored["source"], "the console");
     assert!(stored["changedAt"].is_string() && stored["changedBy"].is_string(), "{stored}");
 
-    let later = TestConfig::beside(&app).start().await;
-    assert_ne!(later.anonymous().get("/openapi/v1.json").await.status, status);
+    let later_server = TestConfig::beside(&app).start().await;
+    assert_ne!(later_server.anonymous().get("/openapi/v1.json").await.status, status);
 
-    let reset = console.write("DELETE", OPEN_API, Value::Null).await;
-    assert_eq!(reset.status, 200, "{}", reset.text());
+    let reset_response = console.write("DELETE", OPEN_API, Value::Null).await;
+    assert_eq!(reset_response.status, 200, "{}", reset_response.text());
     assert_eq!(published("app").await, status);
 
     until(async || (published("other").await == status).then_some(())).await;

@@ -27,15 +27,16 @@ on_both_databases!(
 /// Creates a policy and returns its id.
 async fn created(console: &Console, name: &str) -> String {
     let body = json!({ "name": name, "document": format!("  {DOCUMENT}\n") });
-    let created = console.write("POST", POLICIES, body).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    created.body["id"].as_str().expect("an id").to_owned()
+    let creation_response = console.write("POST", POLICIES, body).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    creation_response.body["id"].as_str().expect("an id").to_owned()
 }
 
 async fn pull(client: &Client, more: &str) -> Value {
-    let pulled = client.get(&format!("/api/sync/pull?since=2020-01-01T00:00:00Z{more}")).await;
-    assert_eq!(pulled.status, 200, "{}", pulled.text());
-    pulled.body
+    let pull_response =
+        client.get(&format!("/api/sync/pull?since=2020-01-01T00:00:00Z{more}")).await;
+    assert_eq!(pull_response.status, 200, "{}", pull_response.text());
+    pull_response.body
 }
 
 async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatabase) {
@@ -44,30 +45,30 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
     assert_eq!(before["clientPolicy"], json!({ "document": "{}" }));
     let id = created(&console, "Office").await;
 
-    let assigned = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
-    assert_eq!(assigned.status, 200);
-    assert_eq!(assigned.body["name"], "Office");
-    assert_eq!(console.get(DEFAULT_GROUP).await.body, assigned.body);
+    let assignment_response = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
+    assert_eq!(assignment_response.status, 200);
+    assert_eq!(assignment_response.body["name"], "Office");
+    assert_eq!(console.get(DEFAULT_GROUP).await.body, assignment_response.body);
 
     let known = format!("&catalogVersion={}", before["catalogVersion"]);
     let pulled = pull(&client, &known).await;
     assert_eq!(pulled["clientPolicy"]["document"], DOCUMENT);
-    assert_eq!(pulled["clientPolicy"]["updatedAt"], assigned.body["updatedAt"]);
+    assert_eq!(pulled["clientPolicy"]["updatedAt"], assignment_response.body["updatedAt"]);
     let known = format!("&catalogVersion={}", pulled["catalogVersion"]);
     assert!(pull(&client, &known).await.get("clientPolicy").is_none());
 
     let path = format!("{POLICIES}/{id}");
     let tag = console.get(&path).await.header("etag").expect("a tag").to_owned();
-    let replaced = console.write("PUT", &path, json!({ "name": "Office" })).await;
+    let replacement_response = console.write("PUT", &path, json!({ "name": "Office" })).await;
     let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", tag.as_str())];
     let stale = console.send("PUT", &path, &headers, &json!({ "name": "Home" })).await;
     assert_eq!(stale.refusal(), (412, "precondition_failed"));
-    assert_eq!(replaced.status, 200, "{}", replaced.text());
+    assert_eq!(replacement_response.status, 200, "{}", replacement_response.text());
     assert_eq!(pull(&client, &known).await["clientPolicy"]["document"], "{}");
 
-    let unassigned = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
-    assert_eq!(unassigned.status, 200);
-    assert_eq!(unassigned.body, json!({ "document": "{}" }));
+    let removal_response = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
+    assert_eq!(removal_response.status, 200);
+    assert_eq!(removal_response.body, json!({ "document": "{}" }));
     assert_eq!(pull(&client, "").await["clientPolicy"], json!({ "document": "{}" }));
 }
 
@@ -77,15 +78,15 @@ async fn a_policy_is_read_listed_replaced_and_deleted(database: TestDatabase) {
     let id = created(&console, " Office ").await;
     let path = format!("{POLICIES}/{id}");
 
-    let stored = console.get(&path).await.body;
-    assert_eq!(stored["name"], "Office");
-    assert_eq!(stored["document"], json!(DOCUMENT));
+    let stored_body = console.get(&path).await.body;
+    assert_eq!(stored_body["name"], "Office");
+    assert_eq!(stored_body["document"], json!(DOCUMENT));
 
     console.write("PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
-    let listed = console.get(POLICIES).await.body;
-    let updated_at = stored["updatedAt"].clone();
+    let list = console.get(POLICIES).await.body;
+    let updated_at = stored_body["updatedAt"].clone();
     assert_eq!(
-        listed,
+        list,
         json!([{ "id": id, "name": "Office", "documentBytes": DOCUMENT.len(),
             "updatedAt": updated_at, "groupCount": 1 }])
     );
@@ -127,8 +128,8 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         assert_eq!(response.body["errors"][0]["field"], field);
     }
 
-    let taken = console.write("POST", POLICIES, json!({ "name": "OFFICE" })).await;
-    assert_eq!(taken.refusal(), (409, "name_taken"));
+    let conflict_response = console.write("POST", POLICIES, json!({ "name": "OFFICE" })).await;
+    assert_eq!(conflict_response.refusal(), (409, "name_taken"));
     for unknown in [json!(Uuid::now_v7()), json!("5"), json!("")] {
         let response = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": unknown })).await;
         assert_eq!(response.refusal(), (400, "client_policy_not_found"), "{unknown}");
@@ -156,10 +157,10 @@ async fn concurrent_writes_of_a_policy_are_atomic(database: TestDatabase) {
     let answers = join_all(bodies.map(|it| console.write("PUT", &path, it))).await;
 
     assert!(answers.iter().all(|it| it.status == 200));
-    let stored = console.get(&path).await.body;
-    let n = stored["description"].as_str().expect("a number");
-    assert_eq!(stored["name"], format!("Office {n}"));
-    assert_eq!(stored["document"], format!("{{\"defaults\":{{\"n\":{n}}}}}"));
+    let stored_body = console.get(&path).await.body;
+    let n = stored_body["description"].as_str().expect("a number");
+    assert_eq!(stored_body["name"], format!("Office {n}"));
+    assert_eq!(stored_body["document"], format!("{{\"defaults\":{{\"n\":{n}}}}}"));
 }
 
 async fn every_write_is_audited(database: TestDatabase) {
@@ -190,18 +191,18 @@ async fn versions_are_read_compared_and_restored(database: TestDatabase) {
     let document = r#"{"enforce":{"theme":"light","n":1.5},"defaults":{"autoUpdate":true}}"#;
     console.write("PUT", &path, json!({ "name": "Home", "document": document })).await;
 
-    let listed = console.get(&versions).await.body;
-    assert_eq!(listed[0]["number"], 2);
-    assert_eq!(listed[1]["number"], 1);
-    assert!(listed[0]["writtenBy"].is_string() && listed[0]["writtenAt"].is_string());
-    assert_eq!(listed[1]["documentBytes"], DOCUMENT.len());
+    let list = console.get(&versions).await.body;
+    assert_eq!(list[0]["number"], 2);
+    assert_eq!(list[1]["number"], 1);
+    assert!(list[0]["writtenBy"].is_string() && list[0]["writtenAt"].is_string());
+    assert_eq!(list[1]["documentBytes"], DOCUMENT.len());
 
-    let first = console.get(&format!("{versions}/1")).await.body;
-    assert_eq!(first["name"], "Office");
-    assert_eq!(first["document"], json!(DOCUMENT));
+    let first_body = console.get(&format!("{versions}/1")).await.body;
+    assert_eq!(first_body["name"], "Office");
+    assert_eq!(first_body["document"], json!(DOCUMENT));
 
     let compared = console.get(&format!("{versions}/1/comparison")).await.body;
-    assert_eq!(compared["from"], first);
+    assert_eq!(compared["from"], first_body);
     assert_eq!(compared["to"]["name"], "Home");
 
     let differences = json!([
@@ -210,8 +211,8 @@ async fn versions_are_read_compared_and_restored(database: TestDatabase) {
     ]);
     assert_eq!(compared["settings"], differences);
 
-    let unchanged = console.get(&format!("{versions}/1/comparison?with=1")).await.body;
-    assert_eq!(unchanged["settings"], json!([]));
+    let unchanged_body = console.get(&format!("{versions}/1/comparison?with=1")).await.body;
+    assert_eq!(unchanged_body["settings"], json!([]));
 
     let restore = format!("{versions}/1/restore");
     let tag = console.get(&path).await.header("etag").expect("a tag").to_owned();
@@ -221,9 +222,9 @@ async fn versions_are_read_compared_and_restored(database: TestDatabase) {
     let stale = console.send("POST", &restore, &headers, &Value::Null).await;
     assert_eq!(stale.refusal(), (412, "precondition_failed"));
 
-    let restored = console.get(&path).await.body;
-    assert_eq!(restored["name"], first["name"]);
-    assert_eq!(restored["document"], first["document"]);
+    let restored_body = console.get(&path).await.body;
+    assert_eq!(restored_body["name"], first_body["name"]);
+    assert_eq!(restored_body["document"], first_body["document"]);
     assert_eq!(console.get(&versions).await.body[0]["number"], 3);
 
     created(&console, "Home").await;

@@ -24,17 +24,17 @@ on_both_databases!(
 );
 
 async fn created(console: &Console, name: &str) -> String {
-    let created = console.write("POST", GROUPS, json!({ "name": name })).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    created.body["id"].as_str().expect("an id").to_owned()
+    let creation_response = console.write("POST", GROUPS, json!({ "name": name })).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    creation_response.body["id"].as_str().expect("an id").to_owned()
 }
 
 async fn a_group_is_created_renamed_and_deleted(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = format!("{GROUPS}/{}", created(&console, "Sales").await);
 
-    let renamed = console.write("PUT", &path, json!({ "name": "Sellers" })).await;
-    assert_eq!(renamed.status, 200, "{}", renamed.text());
+    let renaming_response = console.write("PUT", &path, json!({ "name": "Sellers" })).await;
+    assert_eq!(renaming_response.status, 200, "{}", renaming_response.text());
     let group = console.get(&path).await.body;
     assert_eq!(group["name"], "Sellers");
     assert_eq!(group["memberCount"], 0);
@@ -51,21 +51,21 @@ async fn settings_change_one_by_one(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = format!("{GROUPS}/{}/settings", created(&console, "Sales").await);
 
-    let first = json!({ "credits": { "weekly": 5000 }, "quotas": { "ManagedPersonas": 3 } });
-    assert_eq!(console.write("PATCH", &path, first).await.status, 200);
-    let second = json!({ "quotas": { "ManagedPersonas": null }, "pool": true,
+    let first_body = json!({ "credits": { "weekly": 5000 }, "quotas": { "ManagedPersonas": 3 } });
+    assert_eq!(console.write("PATCH", &path, first_body).await.status, 200);
+    let second_body = json!({ "quotas": { "ManagedPersonas": null }, "pool": true,
         "modes": { "research": "large" }, "personaTypes": { "Code": "coder" }, "models": ["x"] });
-    let changed = console.write("PATCH", &path, second).await;
+    let change_response = console.write("PATCH", &path, second_body).await;
 
-    assert_eq!(changed.status, 200, "{}", changed.text());
+    assert_eq!(change_response.status, 200, "{}", change_response.text());
     assert_eq!(
-        changed.body,
+        change_response.body,
         json!({ "quotas": {}, "pool": true, "modes": { "Research": "large" },
             "personaTypes": { "code": "coder" }, "models": ["x"],
             "credits": { "hourly": 0, "daily": 0, "weekly": 5000, "group-daily": 0,
                 "group-weekly": 0 } })
     );
-    assert_eq!(console.get(&path).await.body, changed.body);
+    assert_eq!(console.get(&path).await.body, change_response.body);
 }
 
 async fn credits_are_added_and_reported(database: TestDatabase) {
@@ -75,8 +75,8 @@ async fn credits_are_added_and_reported(database: TestDatabase) {
     let top_ups = format!("{group}/top-ups");
     let limits = json!({ "credits": { "weekly": 50, "group-daily": 400 } });
 
-    let unlimited = console.get(&credits).await;
-    let limited = console.write("PATCH", &format!("{group}/settings"), limits).await;
+    let unlimited_response = console.get(&credits).await;
+    let limited_response = console.write("PATCH", &format!("{group}/settings"), limits).await;
     let mut added = Vec::new();
     for count in [7, 3] {
         added.push(console.write("POST", &top_ups, json!({ "credits": count })).await.status);
@@ -88,9 +88,9 @@ async fn credits_are_added_and_reported(database: TestDatabase) {
     }
     let reported = console.get(&credits).await;
 
-    assert_eq!(unlimited.status, 200);
-    assert_eq!(unlimited.body, json!({}));
-    assert_eq!(limited.status, 200);
+    assert_eq!(unlimited_response.status, 200);
+    assert_eq!(unlimited_response.body, json!({}));
+    assert_eq!(limited_response.status, 200);
     assert_eq!(added, [200, 200]);
     assert_eq!(
         refused,
@@ -113,8 +113,8 @@ async fn a_moved_user_is_in_the_group_from_the_next_request(database: TestDataba
     let user = me["id"].as_str().expect("an id");
 
     let path = format!("/api/admin/users/{user}/group");
-    let moved = console.write("PUT", &path, json!({ "groupId": sales })).await;
-    assert_eq!(moved.status, 200, "{}", moved.text());
+    let move_response = console.write("PUT", &path, json!({ "groupId": sales })).await;
+    assert_eq!(move_response.status, 200, "{}", move_response.text());
 
     assert_eq!(console.get("/api/admin/session").await.body["groupId"], json!(sales));
     let in_use = console.write("DELETE", &format!("{GROUPS}/{sales}"), Value::Null).await;
@@ -136,16 +136,17 @@ async fn a_manager_of_an_organisation_reads_their_own_group_alone(database: Test
     let eve = Console::from_answer(&app, &opened);
 
     for part in ["", "/members", "/settings", "/client-policy"] {
-        let own = eve.get(&format!("{GROUPS}/{sales}{part}")).await;
-        assert_eq!(own.status, 200, "{part}: {}", own.text());
-        let foreign = eve.get(&format!("{GROUPS}/{support}{part}")).await;
-        let unknown = eve.get(&format!("{GROUPS}/{}{part}", Uuid::now_v7())).await;
-        assert_eq!(foreign.refusal(), (404, "not_found"), "{part}");
-        assert_eq!(foreign.text(), unknown.text(), "{part}");
+        let own_response = eve.get(&format!("{GROUPS}/{sales}{part}")).await;
+        assert_eq!(own_response.status, 200, "{part}: {}", own_response.text());
+        let foreign_response = eve.get(&format!("{GROUPS}/{support}{part}")).await;
+        let unknown_response = eve.get(&format!("{GROUPS}/{}{part}", Uuid::now_v7())).await;
+        assert_eq!(foreign_response.refusal(), (404, "not_found"), "{part}");
+        assert_eq!(foreign_response.text(), unknown_response.text(), "{part}");
     }
 
-    let renamed = eve.write("PUT", &format!("{GROUPS}/{sales}"), json!({ "name": "Mine" })).await;
-    assert_eq!(renamed.refusal(), (403, "forbidden"));
+    let renaming_response =
+        eve.write("PUT", &format!("{GROUPS}/{sales}"), json!({ "name": "Mine" })).await;
+    assert_eq!(renaming_response.refusal(), (403, "forbidden"));
     assert_eq!(eve.get(GROUPS).await.refusal(), (403, "forbidden"));
 }
 
@@ -171,8 +172,8 @@ async fn refusals_name_their_reason(database: TestDatabase) {
     let response = console.write("POST", GROUPS, json!({ "name": "SALES" })).await;
     assert_eq!(response.refusal(), (409, "name_taken"));
     let default = format!("{GROUPS}/{DEFAULT_GROUP}");
-    let deleted = console.write("DELETE", &default, Value::Null).await;
-    assert_eq!(deleted.refusal(), (409, "default_group"));
+    let deletion_response = console.write("DELETE", &default, Value::Null).await;
+    assert_eq!(deletion_response.refusal(), (409, "default_group"));
 }
 
 async fn one_of_many_concurrent_creations_of_a_name_succeeds(database: TestDatabase) {
@@ -197,12 +198,12 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
     };
     let default = format!("{GROUPS}/{DEFAULT_GROUP}/members");
 
-    let first = console.get(&format!("{default}?limit=3")).await.body;
-    let cursor = first["nextCursor"].as_str().expect("a cursor");
-    let last = console.get(&format!("{default}?limit=3&cursor={cursor}")).await.body;
-    assert_eq!(emails(&first), ["eve@example.org", "b_b@example.org", "bob@example.org"]);
-    assert_eq!(emails(&last), ["ada@example.org"]);
-    assert_eq!(last.get("nextCursor"), None);
+    let first_page = console.get(&format!("{default}?limit=3")).await.body;
+    let cursor = first_page["nextCursor"].as_str().expect("a cursor");
+    let last_page = console.get(&format!("{default}?limit=3&cursor={cursor}")).await.body;
+    assert_eq!(emails(&first_page), ["eve@example.org", "b_b@example.org", "bob@example.org"]);
+    assert_eq!(emails(&last_page), ["ada@example.org"]);
+    assert_eq!(last_page.get("nextCursor"), None);
 
     for (search, expected) in [("BOB", 1), ("b_b", 1), ("%25", 0), ("example", 4), ("%5C", 0)] {
         let page = console.get(&format!("/api/admin/users?search={search}")).await;
@@ -220,19 +221,19 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
         assert_eq!(emails(&page).len(), expected, "{query}");
     }
 
-    let refused = console.get("/api/admin/users?role=boss").await;
-    assert_eq!(refused.refusal(), (400, "validation_failed"));
+    let refused_response = console.get("/api/admin/users?role=boss").await;
+    assert_eq!(refused_response.refusal(), (400, "validation_failed"));
     let users = console.get("/api/admin/users?search=eve").await.body;
     let eve = users["items"][0]["id"].as_str().expect("an id");
     console
         .write("PUT", &format!("/api/admin/users/{eve}/group"), json!({ "groupId": sales }))
         .await;
-    let moved = console.get(&format!("{GROUPS}/{sales}/members")).await.body;
-    assert_eq!(emails(&moved), ["eve@example.org"]);
-    assert_eq!(moved["items"][0]["groupId"], json!(sales));
+    let moved_body = console.get(&format!("{GROUPS}/{sales}/members")).await.body;
+    assert_eq!(emails(&moved_body), ["eve@example.org"]);
+    assert_eq!(moved_body["items"][0]["groupId"], json!(sales));
 
-    let unknown = console.get(&format!("{GROUPS}/{eve}/members")).await;
-    assert_eq!(unknown.refusal(), (404, "not_found"));
+    let unknown_response = console.get(&format!("{GROUPS}/{eve}/members")).await;
+    assert_eq!(unknown_response.refusal(), (404, "not_found"));
     assert_eq!(console.get("/api/admin/users?limit=0").await.status, 400);
 }
 
@@ -240,10 +241,10 @@ async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) 
     let (_app, client, console) = administrator(TestConfig::on(database)).await;
     let user = console.get("/api/admin/users").await.body["items"][0].clone();
     let path = format!("/api/admin/users/{}/effective", user["id"].as_str().expect("an id"));
-    let before = console.get(&path).await.body;
-    assert_eq!(before["user"], user);
-    assert_eq!(before["group"]["id"], json!(DEFAULT_GROUP));
-    assert_eq!(before["clientPolicy"], json!({ "document": "{}" }));
+    let previous_body = console.get(&path).await.body;
+    assert_eq!(previous_body["user"], user);
+    assert_eq!(previous_body["group"]["id"], json!(DEFAULT_GROUP));
+    assert_eq!(previous_body["clientPolicy"], json!({ "document": "{}" }));
 
     let sales = created(&console, "Sales").await;
     let settings = json!({
@@ -260,8 +261,8 @@ async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) 
     let response = console.write("POST", "/api/admin/managed-personas", draft).await;
     let persona = response.body["id"].as_str().expect("an id").to_owned();
     let groups = format!("/api/admin/managed-personas/{persona}/groups");
-    let granted = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
-    assert_eq!(granted.status, 200, "{}", granted.text());
+    let grant_response = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
+    assert_eq!(grant_response.status, 200, "{}", grant_response.text());
 
     let moved = format!("/api/admin/users/{}/group", user["id"].as_str().expect("an id"));
     console.write("PUT", &moved, json!({ "groupId": sales })).await;
@@ -272,10 +273,10 @@ async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) 
     assert_eq!(effective["clientPolicy"], console.get(&assigned).await.body);
     assert_eq!(effective["personas"], json!([{ "id": persona, "name": "Editor" }]));
 
-    let pulled = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await.body;
-    assert_eq!(pulled["clientPolicy"]["document"], effective["clientPolicy"]["document"]);
+    let pulled_body = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await.body;
+    assert_eq!(pulled_body["clientPolicy"]["document"], effective["clientPolicy"]["document"]);
     let number = |of: &Value| of.as_array().expect("a list").len();
-    assert_eq!(number(&effective["plugins"]), number(&pulled["plugins"]["upserted"]));
+    assert_eq!(number(&effective["plugins"]), number(&pulled_body["plugins"]["upserted"]));
     assert_eq!(effective["plugins"][0]["source"], "builtIn");
 
     let models = json!({

@@ -133,15 +133,15 @@ async fn a_foreign_id_is_answered_like_an_unknown_one(database: TestDatabase) {
 
     for route in &routes {
         let foreign = owned(route, &owner).await;
-        let unknown = call(&stranger, route, &Uuid::now_v7().to_string()).await;
+        let unknown_response = call(&stranger, route, &Uuid::now_v7().to_string()).await;
 
-        assert_eq!(unknown.status, expected_status(route), "{}", route.path);
-        if unknown.status == 404 {
-            assert_eq!(unknown.refusal(), (404, "not_found"), "{}", route.path);
+        assert_eq!(unknown_response.status, expected_status(route), "{}", route.path);
+        if unknown_response.status == 404 {
+            assert_eq!(unknown_response.refusal(), (404, "not_found"), "{}", route.path);
         }
         for id in [&*foreign, &foreign.to_uppercase(), "5", "%00", "null", &"x".repeat(5000)] {
             let answer = call(&stranger, route, id).await;
-            assert_eq!(comparable(&answer), comparable(&unknown), "{} {id}", route.path);
+            assert_eq!(comparable(&answer), comparable(&unknown_response), "{} {id}", route.path);
         }
     }
     assert_eq!(sessions(&owner).await.len(), 1);

@@ -187,7 +187,7 @@ async fn answers_are_neither_cached_nor_sniffed() {
 async fn answers_load_nothing_and_enforce_tls() {
     let https = ("Server__PublicUrl", "https://pia.example.com");
     let strict = TestConfig::on(TestDatabase::sqlite()).with(https.0, https.1).start().await;
-    let own = TestConfig::on(TestDatabase::sqlite())
+    let own_server = TestConfig::on(TestDatabase::sqlite())
         .with(https.0, https.1)
         .with("Server__StrictTransport", "max-age=60")
         .start()
@@ -201,7 +201,7 @@ async fn answers_load_nothing_and_enforce_tls() {
 
     for (app, policy) in [
         (&strict, Some("max-age=31536000; includeSubDomains")),
-        (&own, Some("max-age=60")),
+        (&own_server, Some("max-age=60")),
         (&off, None),
         (&plain, None),
     ] {

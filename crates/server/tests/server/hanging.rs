@@ -100,9 +100,9 @@ async fn copy(
 async fn two_instances(upstream: &str) -> (DatabaseProxy, TestApp, TestApp) {
     let mut database = TestDatabase::postgres().await;
     let proxy = DatabaseProxy::start(&mut database).await;
-    let first = TestConfig::on(database).with_upstream(upstream).start().await;
-    let second = TestConfig::beside(&first).with_upstream(upstream).start().await;
-    (proxy, first, second)
+    let first_server = TestConfig::on(database).with_upstream(upstream).start().await;
+    let second_server = TestConfig::beside(&first_server).with_upstream(upstream).start().await;
+    (proxy, first_server, second_server)
 }
 
 async fn timed(answer: impl Future<Output = TestResponse>) -> (TestResponse, Duration) {
@@ -248,16 +248,16 @@ async fn a_rolling_restart_fails_no_request() {
             .with("Database__ConnectionString", &database.url)
             .with("RateLimits__Global", "1000000")
     };
-    let mut first = call().start().await;
-    let mut second = call().start().await;
+    let mut first_server = call().start().await;
+    let mut second_server = call().start().await;
     let [ada, bob] = ["ada@example.org", "bob@example.org"]
         .map(|email| json!({ "email": email, "password": PASSWORD }));
     for person in [&ada, &bob] {
-        assert_eq!(first.anonymous().post("/auth/register", person).await.status, 200);
+        assert_eq!(first_server.anonymous().post("/auth/register", person).await.status, 200);
     }
-    let envelope = first.anonymous().post(LOGIN, &ada).await;
+    let envelope = first_server.anonymous().post(LOGIN, &ada).await;
     let token = envelope.body["accessToken"].as_str().expect("a token");
-    let (addresses, instances) = watch::channel([first.addr, second.addr]);
+    let (addresses, instances) = watch::channel([first_server.addr, second_server.addr]);
     let ended = AtomicBool::new(false);
     let body = bob.to_string();
     let head = "host: x\r\nconnection: close\r\n";
@@ -272,11 +272,11 @@ async fn a_rolling_restart_fails_no_request() {
     let clients = join_all(requests.iter().map(|it| send_repeatedly(&instances, it, &ended)));
     let restarting = async {
         for _ in 0..2 {
-            let next = call().start().await;
-            addresses.send_replace([second.addr, next.addr]);
-            first.signal("TERM");
-            assert!(first.end().await.success());
-            (first, second) = (second, next);
+            let next_server = call().start().await;
+            addresses.send_replace([second_server.addr, next_server.addr]);
+            first_server.signal("TERM");
+            assert!(first_server.end().await.success());
+            (first_server, second_server) = (second_server, next_server);
         }
         ended.store(true, Ordering::Relaxed);
     };

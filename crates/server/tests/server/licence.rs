@@ -161,8 +161,8 @@ async fn a_licence_is_installed_with_a_form_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_wrong_token_reveals_nothing() {
     let app = unlicensed().await;
-    let right = token(&app);
-    let cut = right.get(..right.len() - 1).unwrap_or_default();
+    let correct_token = token(&app);
+    let cut = correct_token.get(..correct_token.len() - 1).unwrap_or_default();
 
     for wrong in ["", "wrong", cut] {
         for text in [licence(&terms()), forged(), "nonsense".to_owned()] {
@@ -170,7 +170,7 @@ async fn a_wrong_token_reveals_nothing() {
             assert_eq!(answer.refusal(), (403, "invalid_setup_token"), "{wrong}");
         }
     }
-    assert_eq!(token(&app), right);
+    assert_eq!(token(&app), correct_token);
     assert_eq!(app.anonymous().get("/api/capabilities").await.error(), "no_license");
 }
 
@@ -242,7 +242,7 @@ async fn an_expired_licence_permits_sign_in_and_reading() {
     let envelope = app.anonymous().post("/auth/login/local", &person).await;
     let refreshed =
         app.anonymous().post("/auth/refresh", &json!({ "refreshToken": ada.refresh })).await;
-    let next = app.anonymous().with_tokens(&refreshed.body);
+    let refreshed_client = app.anonymous().with_tokens(&refreshed.body);
 
     assert_eq!(envelope.status, 200);
     assert_eq!(refreshed.status, 200);
@@ -255,11 +255,14 @@ async fn an_expired_licence_permits_sign_in_and_reading() {
         "/api/conversations",
         "/ready",
     ] {
-        assert_eq!(next.get(path).await.status, 200, "{path}");
+        assert_eq!(refreshed_client.get(path).await.status, 200, "{path}");
     }
     assert_eq!(app.anonymous().get("/ready").await.body["license"], "expired");
 
-    let out = app.anonymous().post("/auth/logout", &json!({ "refreshToken": next.refresh })).await;
+    let out = app
+        .anonymous()
+        .post("/auth/logout", &json!({ "refreshToken": refreshed_client.refresh }))
+        .await;
     assert_eq!(out.status, 200);
 }
 
@@ -350,18 +353,18 @@ async fn administrators_replace_a_licence_also_after_it_has_expired() {
     }
     let smaller =
         Terms { features: Some([Feature::Sync].into()), expires_at: Some(end), ..terms() };
-    let replaced = replace(licence(&smaller)).await;
+    let replacement_response = replace(licence(&smaller)).await;
     clock.advance(Duration::from_mins(6));
     let expired = app.anonymous().get("/ready").await.body["license"].clone();
-    let renewed = replace(licence(&terms())).await;
+    let renewal_response = replace(licence(&terms())).await;
 
     let codes = ["license_forged", "license_foreign", "license_expired", "license_truncated"];
     assert_eq!(refused, codes);
-    assert_eq!(replaced.status, 200);
-    assert_eq!(replaced.body["features"], json!(["Sync"]));
+    assert_eq!(replacement_response.status, 200);
+    assert_eq!(replacement_response.body["features"], json!(["Sync"]));
     assert_eq!(expired, "expired");
-    assert_eq!(renewed.status, 200, "{}", renewed.text());
-    assert_eq!(renewed.body.get("expiresAt"), None);
+    assert_eq!(renewal_response.status, 200, "{}", renewal_response.text());
+    assert_eq!(renewal_response.body.get("expiresAt"), None);
     assert_eq!(app.anonymous().get("/ready").await.body["license"], "valid");
     assert_eq!(app.count("audit_entries WHERE action = 'Licence.Replaced'").await, 2);
 }

@@ -95,9 +95,9 @@ async fn sessions_behind_one_address_are_limited_separately(database: TestDataba
     }
     assert_rate_limited(&refresh(Some(unknown)).await, 30);
     for person in &people {
-        let first = refresh(person.refresh.as_deref()).await;
-        let second = refresh(first.body["refreshToken"].as_str()).await;
-        assert_eq!(first.status, 200);
+        let refresh_response = refresh(person.refresh.as_deref()).await;
+        let second = refresh(refresh_response.body["refreshToken"].as_str()).await;
+        assert_eq!(refresh_response.status, 200);
         assert_eq!(second.status, 200);
         assert_rate_limited(&refresh(second.body["refreshToken"].as_str()).await, 30);
     }

@@ -107,14 +107,14 @@ async fn an_email_waits_for_a_relay_that_is_down(database: TestDatabase) {
 async fn an_unsent_email_survives_a_restart(database: TestDatabase) {
     let (clock, of_server) = clock();
     let port = closed_port().await;
-    let first =
+    let first_server =
         TestConfig::on(database).with_relay_at(port).at(Arc::clone(&of_server)).start().await;
     for number in 0..3 {
-        first.queue(invitation(clock.now(), number)).await;
+        first_server.queue(invitation(clock.now(), number)).await;
     }
-    wait_until_tried(&first).await;
-    let second = TestConfig::beside(&first).with_relay_at(port).at(of_server);
-    drop(first);
+    wait_until_tried(&first_server).await;
+    let second = TestConfig::beside(&first_server).with_relay_at(port).at(of_server);
+    drop(first_server);
     let relay = open_at(port).await;
     clock.advance(Duration::from_mins(1));
 
@@ -130,11 +130,11 @@ async fn an_email_in_flight_on_a_crashed_server_is_sent_by_another(database: Tes
         FakeRelay::with_behaviour(RelayBehaviour { silent: true, ..RelayBehaviour::default() })
             .await;
     let relay = FakeRelay::start().await;
-    let first =
+    let first_server =
         TestConfig::on(database).with_relay(&silent).at(Arc::clone(&of_server)).start().await;
-    first.queue(invitation(clock.now(), 1)).await;
-    until(async || (first.mails().await[0].tries == 1).then_some(())).await;
-    let second = TestConfig::beside(&first).with_relay(&relay).at(of_server);
+    first_server.queue(invitation(clock.now(), 1)).await;
+    until(async || (first_server.mails().await[0].tries == 1).then_some(())).await;
+    let second = TestConfig::beside(&first_server).with_relay(&relay).at(of_server);
 
     let second = second.start().await;
     clock.advance(Duration::from_mins(5));
@@ -146,14 +146,16 @@ async fn an_email_in_flight_on_a_crashed_server_is_sent_by_another(database: Tes
 
 async fn each_email_is_delivered_by_one_of_two_servers(database: TestDatabase) {
     let relay = FakeRelay::start().await;
-    let first = TestConfig::on(database).with_relay(&relay).start().await;
-    let second = TestConfig::beside(&first).with_relay(&relay).start().await;
+    let first_server = TestConfig::on(database).with_relay(&relay).start().await;
+    let second_server = TestConfig::beside(&first_server).with_relay(&relay).start().await;
 
     for number in 0..40 {
-        [&first, &second][number % 2].queue(invitation(SystemClock.now(), number)).await;
+        [&first_server, &second_server][number % 2]
+            .queue(invitation(SystemClock.now(), number))
+            .await;
     }
 
-    wait_until_empty(&first).await;
+    wait_until_empty(&first_server).await;
     assert_eq!(distinct(&relay.stop().await), (40, 40));
 }
 

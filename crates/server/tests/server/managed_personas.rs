@@ -25,9 +25,9 @@ fn persona(name: &str) -> Value {
 }
 
 async fn created(console: &Console, name: &str) -> String {
-    let created = console.write("POST", PERSONAS, persona(name)).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    format!("{PERSONAS}/{}", created.body["id"].as_str().expect("an id"))
+    let creation_response = console.write("POST", PERSONAS, persona(name)).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    format!("{PERSONAS}/{}", creation_response.body["id"].as_str().expect("an id"))
 }
 
 async fn assign(console: &Console, persona: &str, groups: &[&str]) -> TestResponse {
@@ -35,9 +35,9 @@ async fn assign(console: &Console, persona: &str, groups: &[&str]) -> TestRespon
 }
 
 async fn pulled(client: &Client) -> Value {
-    let pulled = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await;
-    assert_eq!(pulled.status, 200, "{}", pulled.text());
-    pulled.body["managedPersonas"].clone()
+    let pull_response = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await;
+    assert_eq!(pull_response.status, 200, "{}", pull_response.text());
+    pull_response.body["managedPersonas"].clone()
 }
 
 async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDatabase) {
@@ -81,15 +81,15 @@ async fn a_persona_is_read_listed_and_replaced(database: TestDatabase) {
     assert_eq!(console.write("PUT", &format!("{path}/plugins"), plugins).await.status, 200);
     assign(&console, &path, &[DEFAULT_GROUP, DEFAULT_GROUP]).await;
 
-    let stored = console.get(&path).await.body;
-    assert_eq!(stored["name"], "Ada");
-    assert_eq!(stored["isActive"], true);
+    let stored_body = console.get(&path).await.body;
+    assert_eq!(stored_body["name"], "Ada");
+    assert_eq!(stored_body["isActive"], true);
     assert_eq!(console.get(&format!("{path}/plugins")).await.body, json!([MEMORY]));
     assert_eq!(console.get(&format!("{path}/groups")).await.body, json!([DEFAULT_GROUP]));
-    let listed = console.get(PERSONAS).await.body;
-    assert_eq!(listed[0]["groupCount"], 1);
-    assert_eq!(listed[0]["pluginCount"], 1);
-    assert!(listed[0].get("systemPrompt").is_none());
+    let list = console.get(PERSONAS).await.body;
+    assert_eq!(list[0]["groupCount"], 1);
+    assert_eq!(list[0]["pluginCount"], 1);
+    assert!(list[0].get("systemPrompt").is_none());
 
     let bare = json!({ "name": "Eve", "systemPrompt": "Be kind." });
     assert_eq!(console.write("PUT", &path, bare).await.status, 200);
@@ -111,8 +111,8 @@ async fn a_persona_is_read_listed_and_replaced(database: TestDatabase) {
 async fn a_stale_update_is_refused(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = created(&console, "Ada").await;
-    let current = console.get(&path).await;
-    let tag = current.header("etag").expect("a tag").to_owned();
+    let current_response = console.get(&path).await;
+    let tag = current_response.header("etag").expect("a tag").to_owned();
     let update = async |tag: &str| {
         let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", tag)];
         console.send("PUT", &path, &headers, &persona("Eve")).await
@@ -153,10 +153,10 @@ async fn a_full_group_gets_no_more_personas(database: TestDatabase) {
     let second = created(&console, "B").await;
 
     assert_eq!(assign(&console, &first, &[DEFAULT_GROUP]).await.status, 200);
-    let full = assign(&console, &second, &[DEFAULT_GROUP]).await;
-    assert_eq!(full.refusal(), (409, "quota_exceeded"));
-    assert_eq!(full.body["limit"], 1);
-    assert_eq!(full.body["resource"], "managed_personas");
+    let full_response = assign(&console, &second, &[DEFAULT_GROUP]).await;
+    assert_eq!(full_response.refusal(), (409, "quota_exceeded"));
+    assert_eq!(full_response.body["limit"], 1);
+    assert_eq!(full_response.body["resource"], "managed_personas");
     console.write("DELETE", &first, Value::Null).await;
     assert_eq!(assign(&console, &second, &[DEFAULT_GROUP]).await.status, 200);
 }

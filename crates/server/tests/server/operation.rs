@@ -35,27 +35,31 @@ async fn emails_are_listed_without_their_links_and_discarded(database: TestDatab
 
     let list = console.get(&format!("{OUTBOX}?state=postponed&limit=1")).await;
     let cursor = list.body["nextCursor"].as_str().expect("a cursor");
-    let rest = console.get(&format!("{OUTBOX}?state=postponed&cursor={cursor}")).await;
+    let next_response = console.get(&format!("{OUTBOX}?state=postponed&cursor={cursor}")).await;
     let email = &items(&list)[0];
     let path = format!("{OUTBOX}/{}", email["id"].as_str().expect("an id"));
-    let retried = console.write("POST", &format!("{path}/retry"), Value::Null).await;
+    let retry_response = console.write("POST", &format!("{path}/retry"), Value::Null).await;
     let discarded = until(async || {
         let answer = console.write("POST", &format!("{path}/discard"), json!({})).await;
         // It may be in delivery, as it was just made due.
         (answer.status != 409).then_some(answer.status)
     })
     .await;
-    let gone = console.write("POST", &format!("{path}/retry"), Value::Null).await;
+    let missing_response = console.write("POST", &format!("{path}/retry"), Value::Null).await;
 
     assert_eq!(email["template"], "invitation");
     assert_eq!(email["address"], "bob@example.org", "newest first");
     assert_eq!(email["state"], "postponed");
     assert!(email["failure"].is_string() && email["nextAttemptAt"].is_string(), "{email}");
-    assert!(items(&rest).iter().any(|it| it["address"] == "eve@example.org"), "{}", rest.text());
-    assert!(!list.text().contains("canary") && !rest.text().contains("canary"));
-    assert_eq!(retried.status, 200, "{}", retried.text());
+    assert!(
+        items(&next_response).iter().any(|it| it["address"] == "eve@example.org"),
+        "{}",
+        next_response.text()
+    );
+    assert!(!list.text().contains("canary") && !next_response.text().contains("canary"));
+    assert_eq!(retry_response.status, 200, "{}", retry_response.text());
     assert_eq!(discarded, 200);
-    assert_eq!(gone.refusal(), (404, "not_found"));
+    assert_eq!(missing_response.refusal(), (404, "not_found"));
     assert_eq!(console.get(&format!("{OUTBOX}?state=lost")).await.status, 400);
     assert_eq!(console.get(&format!("{OUTBOX}?sort=state")).await.status, 400);
     let newest_first = console.get(&format!("{OUTBOX}?sort=-created")).await;
@@ -79,11 +83,11 @@ async fn a_test_email_is_sent_if_a_relay_is_configured(database: TestDatabase) {
     })
     .await;
     let (_other, _, unconfigured) = administrator(TestConfig::on(TestDatabase::sqlite())).await;
-    let refused = unconfigured.write("POST", &path, Value::Null).await;
+    let refused_response = unconfigured.write("POST", &path, Value::Null).await;
 
     assert_eq!(response.status, 200, "{}", response.text());
     assert_eq!(recipients, ["ada@example.org"]);
-    assert_eq!(refused.refusal(), (409, "mail_not_configured"));
+    assert_eq!(refused_response.refusal(), (409, "mail_not_configured"));
     assert_eq!(app.count("audit_entries WHERE action = 'Mail.TestSent'").await, 1);
 }
 

@@ -40,7 +40,7 @@ async fn a_metrics_token_is_required_from_all_callers() {
     let stranger = app.anonymous();
     let right = format!("Bearer {TOKEN}");
     let wrong = format!("Bearer {TOKEN}x");
-    let here = stranger.get("/metrics").await;
+    let local_response = stranger.get("/metrics").await;
     let get_metrics =
         async |headers: &[(&str, &str)]| stranger.send("GET", "/metrics", headers, b"").await;
 
@@ -50,7 +50,7 @@ async fn a_metrics_token_is_required_from_all_callers() {
     let with_token = get_metrics(&[forwarded, ("authorization", &right)]).await;
     let with_wrong_token = get_metrics(&[forwarded, ("authorization", &wrong)]).await;
 
-    assert_eq!(here.refusal(), (401, "unauthorized"));
+    assert_eq!(local_response.refusal(), (401, "unauthorized"));
     assert_eq!(from_elsewhere.refusal(), (401, "unauthorized"));
     assert_eq!(through_a_proxy.refusal(), (401, "unauthorized"));
     assert_eq!(with_token.status, 200);

@@ -34,9 +34,9 @@ async fn created(console: &Console) -> String {
         "name": "Tickets",
         "configJson": r#"{"transport":"stdio","command":"tickets.exe"}"#,
     });
-    let created = console.write("POST", PLUGINS, plugin).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    created.body["id"].as_str().expect("an id").to_owned()
+    let creation_response = console.write("POST", PLUGINS, plugin).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    creation_response.body["id"].as_str().expect("an id").to_owned()
 }
 
 async fn upload(console: &Console, path: &str, file: &[u8]) -> TestResponse {
@@ -49,9 +49,10 @@ async fn upload(console: &Console, path: &str, file: &[u8]) -> TestResponse {
 }
 
 async fn trust(console: &Console) -> Value {
-    let added = console.write("POST", CERTIFICATES, json!({ "certificate": CERTIFICATE })).await;
-    assert_eq!(added.status, 201, "{}", added.text());
-    added.body
+    let addition_response =
+        console.write("POST", CERTIFICATES, json!({ "certificate": CERTIFICATE })).await;
+    assert_eq!(addition_response.status, 201, "{}", addition_response.text());
+    addition_response.body
 }
 
 /// Creates a plugin with a package and assigns it to the default group.
@@ -61,8 +62,8 @@ async fn published(console: &Console) -> String {
     let response = upload(console, &format!("{PLUGINS}/{id}/package"), PACKAGE).await;
     assert_eq!(response.status, 200, "{}", response.text());
     let groups = json!({ "groupIds": [DEFAULT_GROUP] });
-    let assigned = console.write("PUT", &format!("{PLUGINS}/{id}/groups"), groups).await;
-    assert_eq!(assigned.status, 200, "{}", assigned.text());
+    let assignment_response = console.write("PUT", &format!("{PLUGINS}/{id}/groups"), groups).await;
+    assert_eq!(assignment_response.status, 200, "{}", assignment_response.text());
     id
 }
 
@@ -85,12 +86,12 @@ async fn a_member_downloads_a_signed_plugin(database: TestDatabase) {
     assert_eq!(file.header("etag"), Some(&*format!("\"{hash}\"")));
     assert_eq!(file.header("content-length"), Some(&*PACKAGE.len().to_string()));
 
-    let none = json!({ "groupIds": [] });
-    console.write("PUT", &format!("{PLUGINS}/{id}/groups"), none).await;
+    let empty_body = json!({ "groupIds": [] });
+    console.write("PUT", &format!("{PLUGINS}/{id}/groups"), empty_body).await;
     assert_eq!(pulled(&client, &id).await, None);
     assert_eq!(client.get(&format!("/api/plugins/{id}/cab")).await.refusal(), (404, "not_found"));
-    let deleted = console.write("DELETE", &format!("{PLUGINS}/{id}"), Value::Null).await;
-    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    let deletion_response = console.write("DELETE", &format!("{PLUGINS}/{id}"), Value::Null).await;
+    assert_eq!(deletion_response.status, 200, "{}", deletion_response.text());
     assert_eq!(console.get(&format!("{PLUGINS}/{id}")).await.status, 404);
 }
 
@@ -116,9 +117,9 @@ async fn a_download_follows_ranges_and_versions(database: TestDatabase) {
     let beyond = format!("bytes={}-", last + 1);
     assert_eq!(client.send("GET", &path, &[("range", &*beyond)], b"").await.status, 416);
     for range in ["bytes=0-0,5-6", "lines=1-2", "bytes=x"] {
-        let full = client.send("GET", &path, &[("range", range)], b"").await;
-        assert_eq!(full.status, 200);
-        assert_eq!(full.bytes.len(), PACKAGE.len());
+        let full_response = client.send("GET", &path, &[("range", range)], b"").await;
+        assert_eq!(full_response.status, 200);
+        assert_eq!(full_response.bytes.len(), PACKAGE.len());
     }
 
     let other_tag = [("range", "bytes=0-0"), ("if-range", "\"other\"")];
@@ -145,9 +146,9 @@ async fn only_packages_of_trusted_signers_are_stored(database: TestDatabase) {
         assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
     }
 
-    let other = upload(&console, &path, OTHER_PACKAGE).await;
-    assert_eq!(other.refusal(), (400, "untrusted_signer"));
-    assert_ne!(other.body["thumbprint"], certificate["thumbprint"]);
+    let other_response = upload(&console, &path, OTHER_PACKAGE).await;
+    assert_eq!(other_response.refusal(), (400, "untrusted_signer"));
+    assert_ne!(other_response.body["thumbprint"], certificate["thumbprint"]);
     assert_eq!(upload(&console, &path, PACKAGE).await.status, 200);
 }
 
@@ -213,8 +214,8 @@ async fn certificates_are_added_listed_and_removed(database: TestDatabase) {
     assert_eq!(certificate["name"], "Example Plugins");
     assert_eq!(client.get(trusted).await.body, json!([certificate]));
 
-    let again = json!({ "name": "Again", "certificate": certificate["publicKeyData"] });
-    let second_response = console.write("POST", CERTIFICATES, again).await;
+    let repeated_body = json!({ "name": "Again", "certificate": certificate["publicKeyData"] });
+    let second_response = console.write("POST", CERTIFICATES, repeated_body).await;
     assert_eq!(second_response.refusal(), (409, "certificate_known"));
     for wrong in [json!({}), json!({ "certificate": "x" }), json!({ "certificate": "" })] {
         assert_eq!(console.write("POST", CERTIFICATES, wrong).await.status, 400);

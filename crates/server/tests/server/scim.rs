@@ -53,17 +53,17 @@ impl Provisioned {
     /// Creates a user; returns the resource.
     async fn user(&self, name: &str) -> Value {
         let user = json!({ "schemas": [USER_SCHEMA], "userName": name, "active": true });
-        let created = self.send("POST", USERS, user).await;
-        assert_eq!(created.status, 201, "{}", created.text());
-        created.body
+        let creation_response = self.send("POST", USERS, user).await;
+        assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+        creation_response.body
     }
 
     /// Creates a group; returns the resource.
     async fn group(&self, name: &str) -> Value {
         let group = json!({ "schemas": [GROUP_SCHEMA], "displayName": name });
-        let created = self.send("POST", GROUPS, group).await;
-        assert_eq!(created.status, 201, "{}", created.text());
-        created.body
+        let creation_response = self.send("POST", GROUPS, group).await;
+        assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+        creation_response.body
     }
 
     /// Sends a `PATCH` that must succeed; returns the resource.

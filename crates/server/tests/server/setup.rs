@@ -52,9 +52,9 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
         .await;
     let token = setup_token(&app);
 
-    let early = appoint(&app, &token, &root("root@example.org")).await;
-    let first = submit(&app, &[("token", &token), ("license", &licence(&terms()))]).await;
-    let second = app.anonymous().get("/admin/setup").await;
+    let early_response = appoint(&app, &token, &root("root@example.org")).await;
+    let first_response = submit(&app, &[("token", &token), ("license", &licence(&terms()))]).await;
+    let second_response = app.anonymous().get("/admin/setup").await;
     let fields = [
         ("step", "administrator"),
         ("token", &token),
@@ -62,16 +62,20 @@ async fn a_fresh_server_is_set_up_with_one_token_in_two_steps(database: TestData
         ("password", PASSWORD),
     ];
     let response = submit(&app, &fields).await;
-    let last = app.anonymous().get("/admin/setup").await;
+    let last_response = app.anonymous().get("/admin/setup").await;
     let late_response = appoint(&app, &token, &root("eve@example.org")).await;
 
-    assert_eq!(early.refusal(), (403, "no_license"));
-    assert_eq!(first.status, 303, "{}", first.text());
-    assert_eq!(first.header("location"), Some("setup"));
-    assert!(second.text().contains("<label for=\"password\">"), "{}", second.text());
+    assert_eq!(early_response.refusal(), (403, "no_license"));
+    assert_eq!(first_response.status, 303, "{}", first_response.text());
+    assert_eq!(first_response.header("location"), Some("setup"));
+    assert!(
+        second_response.text().contains("<label for=\"password\">"),
+        "{}",
+        second_response.text()
+    );
     assert_eq!(response.status, 303, "{}", response.text());
     assert_eq!(response.header("location"), Some("setup"));
-    assert!(last.text().contains("is set up") && !last.text().contains("<form"));
+    assert!(last_response.text().contains("is set up") && !last_response.text().contains("<form"));
     assert_eq!(late_response.refusal(), (409, "already_set_up"));
     assert_eq!(app.setup_token(), None);
     assert_eq!(sign_in(&app, "root@example.org").await.status, 200);
@@ -92,11 +96,11 @@ async fn of_many_who_make_the_first_administrator_at_once_one_does(database: Tes
     });
     let answers = join_all(requests).await;
 
-    let created = answers.iter().filter(|it| it.status == 200).count();
-    let late = answers.iter().filter(|it| it.error() == "already_set_up").count();
+    let created_count = answers.iter().filter(|it| it.status == 200).count();
+    let late_count = answers.iter().filter(|it| it.error() == "already_set_up").count();
     let reported: Vec<_> = answers.iter().map(TestResponse::text).collect();
-    assert_eq!(created, 1, "{reported:?}");
-    assert_eq!(late, 15, "{reported:?}");
+    assert_eq!(created_count, 1, "{reported:?}");
+    assert_eq!(late_count, 15, "{reported:?}");
     assert_eq!(app.admin("list").await.expect("a list").lines().count(), 1);
     gone(&app).await;
     gone(&other_server).await;
@@ -119,28 +123,31 @@ async fn who_was_made_administrator_elsewhere_ends_the_step(database: TestDataba
 async fn a_program_is_reported_whose_account_it_made() {
     let app = TestApp::spawn().await;
 
-    let created = appoint(&app, &setup_token(&app), &root(" Root@Example.org ")).await;
+    let creation_response = appoint(&app, &setup_token(&app), &root(" Root@Example.org ")).await;
 
-    assert_eq!(created.status, 200, "{}", created.text());
+    assert_eq!(creation_response.status, 200, "{}", creation_response.text());
     let signed_in = sign_in(&app, "root@example.org").await;
     let id = &signed_in.body["user"]["id"];
-    assert_eq!(created.body, json!({ "success": true, "userId": id, "email": "Root@Example.org" }));
+    assert_eq!(
+        creation_response.body,
+        json!({ "success": true, "userId": id, "email": "Root@Example.org" })
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_token_nothing_is_learnt_and_nothing_made() {
     let app = TestApp::spawn().await;
     app.sign_up("ada@example.org").await;
-    let right = setup_token(&app);
-    let cut = right.get(..right.len() - 1).unwrap_or_default();
+    let correct_token = setup_token(&app);
+    let cut = correct_token.get(..correct_token.len() - 1).unwrap_or_default();
 
-    for wrong in ["", "wrong", cut, &right.to_lowercase(), &format!("{right}A")] {
+    for wrong in ["", "wrong", cut, &correct_token.to_lowercase(), &format!("{correct_token}A")] {
         for body in [root("root@example.org"), root("ada@example.org"), json!({})] {
             let answer = appoint(&app, wrong, &body).await;
             assert_eq!(answer.refusal(), (403, "invalid_setup_token"), "{wrong}");
         }
     }
-    assert_eq!(app.setup_token(), Some(right));
+    assert_eq!(app.setup_token(), Some(correct_token));
     assert_eq!(sign_in(&app, "root@example.org").await.status, 401);
 }
 
@@ -148,7 +155,7 @@ async fn without_the_token_nothing_is_learnt_and_nothing_made() {
 async fn bad_input_is_reported_by_its_field_and_leaves_the_token() {
     let app = TestApp::spawn().await;
     let token = setup_token(&app);
-    let long = "x".repeat(300);
+    let long_text = "x".repeat(300);
     let with = |field: &str, value: Value| {
         let mut body = root("root@example.org");
         body[field] = value;
@@ -156,11 +163,11 @@ async fn bad_input_is_reported_by_its_field_and_leaves_the_token() {
     };
 
     for field in ["email", "password", "displayName"] {
-        for value in [json!(5), json!({}), json!(["a"]), json!(long), json!("a\u{0}b\nc")] {
+        for value in [json!(5), json!({}), json!(["a"]), json!(long_text), json!("a\u{0}b\nc")] {
             let answer = appoint(&app, &token, &with(field, value.clone())).await;
             assert_eq!(answer.refusal(), (400, "validation_failed"), "{field} {value}");
             assert_eq!(answer.body["errors"][0]["field"], field, "{}", answer.text());
-            assert!(!answer.text().contains(&long));
+            assert!(!answer.text().contains(&long_text));
         }
     }
     for field in ["email", "password"] {
@@ -207,7 +214,7 @@ async fn a_server_that_had_an_administrator_writes_no_token_when_it_starts() {
     let app = TestApp::spawn().await;
     appoint(&app, &setup_token(&app), &root("root@example.org")).await;
 
-    let next = TestConfig::beside(&app).start().await;
+    let next_server = TestConfig::beside(&app).start().await;
 
-    assert_eq!(next.setup_token(), None);
+    assert_eq!(next_server.setup_token(), None);
 }

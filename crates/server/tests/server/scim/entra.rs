@@ -32,24 +32,27 @@ async fn a_user_is_matched_created_updated_and_disabled(database: TestDatabase) 
         "name": { "formatted": "givenName familyName", "familyName": "familyName", "givenName": "givenName" },
         "roles": [],
     });
-    let created = server.send("POST", USERS, user.clone()).await;
-    assert_eq!(created.status, 201, "{}", created.text());
+    let creation_response = server.send("POST", USERS, user.clone()).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
     for name in ["externalId", "userName", "active", "emails", "name"] {
-        assert_eq!(created.body[name], user[name], "{name}");
+        assert_eq!(creation_response.body[name], user[name], "{name}");
     }
-    assert_eq!(created.header("location"), created.body["meta"]["location"].as_str());
-    let path = path_of(&created.body);
+    assert_eq!(
+        creation_response.header("location"),
+        creation_response.body["meta"]["location"].as_str()
+    );
+    let path = path_of(&creation_response.body);
 
-    let presented = server.send("GET", &path, Value::Null).await;
-    assert_eq!(presented.status, 200);
-    assert_eq!(presented.body, created.body);
+    let lookup_response = server.send("GET", &path, Value::Null).await;
+    assert_eq!(lookup_response.status, 200);
+    assert_eq!(lookup_response.body, creation_response.body);
     let by_name = r#"userName eq "Test_User_ab6490ee-1e48-479e-a20b-2d77186b5dd1""#;
     let matched = server.send("GET", &filtered(USERS, by_name), Value::Null).await;
     assert_eq!(matched.body["totalResults"], 1);
-    assert_eq!(matched.body["Resources"][0], presented.body);
+    assert_eq!(matched.body["Resources"][0], lookup_response.body);
 
     let updated = server
-        .patch(&created.body, json!([
+        .patch(&creation_response.body, json!([
             { "op": "Replace", "path": "emails[type eq \"work\"].value", "value": "updatedEmail@example.com" },
             { "op": "Replace", "path": "name.familyName", "value": "updatedFamilyName" },
             { "op": "Add", "path": "title", "value": "Dr" },
@@ -60,13 +63,13 @@ async fn a_user_is_matched_created_updated_and_disabled(database: TestDatabase) 
     assert_eq!(updated["name"]["familyName"], "updatedFamilyName");
 
     let renamed = json!([{ "op": "Replace", "path": "userName", "value": "5b50642d-79fc-4410-9e90-4c077cdd1a59@testuser.com" }]);
-    let renamed = server.patch(&created.body, renamed).await;
+    let renamed = server.patch(&creation_response.body, renamed).await;
     assert_eq!(renamed["userName"], "5b50642d-79fc-4410-9e90-4c077cdd1a59@testuser.com");
     assert_eq!(renamed["emails"][0]["value"], "updatedEmail@example.com");
 
     for (value, active) in [(json!("False"), false), (json!(true), true), (json!(false), false)] {
         let operation = json!([{ "op": "Replace", "path": "active", "value": value }]);
-        assert_eq!(server.patch(&created.body, operation).await["active"], json!(active));
+        assert_eq!(server.patch(&creation_response.body, operation).await["active"], json!(active));
     }
     assert_eq!(server.send("DELETE", &path, Value::Null).await.status, 204);
     assert_eq!(server.send("GET", &path, Value::Null).await.refusal(), (404, "not_found"));
@@ -89,31 +92,31 @@ async fn a_group_is_matched_created_and_filled(database: TestDatabase) {
         "displayName": "Group1 Display Name",
         "meta": { "resourceType": "Group" },
     });
-    let created = server.send("POST", GROUPS, group).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    let path = path_of(&created.body);
+    let creation_response = server.send("POST", GROUPS, group).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    let path = path_of(&creation_response.body);
 
     let renamed = json!([{ "op": "Replace", "path": "displayName", "value": "1879db59-3bdf-4490-ad68-ab880a269474updatedDisplayName" }]);
-    server.patch(&created.body, renamed).await;
+    server.patch(&creation_response.body, renamed).await;
     let add = |user: &Value| json!([{ "op": "Add", "path": "members", "value": [{ "$ref": null, "value": user["id"] }] }]);
-    server.patch(&created.body, add(&ada)).await;
-    let filled = server.patch(&created.body, add(&bob)).await;
+    server.patch(&creation_response.body, add(&ada)).await;
+    let filled = server.patch(&creation_response.body, add(&bob)).await;
     assert_eq!(filled["members"].as_array().map(Vec::len), Some(2));
 
     let membership =
-        format!(r#"id eq "{}" and members eq "{}""#, id_of(&created.body), id_of(&ada));
+        format!(r#"id eq "{}" and members eq "{}""#, id_of(&creation_response.body), id_of(&ada));
     let is_member = server.send("GET", &filtered(GROUPS, &membership), Value::Null).await;
     assert_eq!(is_member.body["totalResults"], json!(1));
     let remove = json!([{ "op": "Remove", "path": "members", "value": [{ "$ref": null, "value": ada["id"] }] }]);
-    let left = server.patch(&created.body, remove).await;
+    let left = server.patch(&creation_response.body, remove).await;
     assert_eq!(left["members"][0]["value"], bob["id"]);
     let is_member = server.send("GET", &filtered(GROUPS, &membership), Value::Null).await;
     assert_eq!(is_member.body["totalResults"], json!(0));
 
-    let presented =
+    let lookup_response =
         server.send("GET", &format!("{path}?excludedAttributes=members"), Value::Null).await;
-    assert_eq!(presented.status, 200);
-    assert_eq!(presented.body.get("members"), None);
+    assert_eq!(lookup_response.status, 200);
+    assert_eq!(lookup_response.body.get("members"), None);
     assert_eq!(server.send("DELETE", &path, Value::Null).await.status, 204);
     let bob = server.send("GET", &path_of(&bob), Value::Null).await.body;
     assert_eq!(bob["groups"][0]["display"], "Default");

@@ -22,14 +22,14 @@ async fn a_member_is_in_the_group_with_their_next_request(database: TestDatabase
     let path = format!("/api/admin/users/{}/effective", eve.user.clone().expect("an id"));
     assert_eq!(server.console.get(&path).await.body["group"]["name"], "Sales");
     let user = format!("{USERS}/{}", eve.user.as_deref().expect("an id"));
-    let presented = server.send("GET", &user, Value::Null).await.body;
-    assert_eq!(presented["groups"][0]["value"], group["id"]);
+    let presented_body = server.send("GET", &user, Value::Null).await.body;
+    assert_eq!(presented_body["groups"][0]["value"], group["id"]);
 
     let rename = patch(&json!([{ "op": "replace", "path": "displayName", "value": "Sellers" }]));
     let path = format!("{}?excludedAttributes=members", path_of(&group));
-    let renamed = server.send("PATCH", &path, rename).await.body;
-    assert_eq!(renamed["displayName"], "Sellers");
-    assert_eq!(renamed.get("members"), None);
+    let renamed_body = server.send("PATCH", &path, rename).await.body;
+    assert_eq!(renamed_body["displayName"], "Sellers");
+    assert_eq!(renamed_body.get("members"), None);
 }
 
 async fn a_group_in_use_and_the_default_one_are_not_deleted(database: TestDatabase) {
@@ -46,8 +46,8 @@ async fn a_group_in_use_and_the_default_one_are_not_deleted(database: TestDataba
     let default = server.send("GET", &default, Value::Null).await.body["Resources"][0].clone();
     let response = server.send("DELETE", &path_of(&default), Value::Null).await;
     assert_eq!(response.refusal(), (400, "mutability"));
-    let taken = json!({ "displayName": "SALES" });
-    assert_eq!(server.send("POST", GROUPS, taken).await.refusal(), (409, "uniqueness"));
+    let taken_body = json!({ "displayName": "SALES" });
+    assert_eq!(server.send("POST", GROUPS, taken_body).await.refusal(), (409, "uniqueness"));
 }
 
 async fn bad_input_changes_nothing(database: TestDatabase) {
@@ -80,7 +80,7 @@ async fn bad_input_changes_nothing(database: TestDatabase) {
         assert_eq!(refusal.status, 400, "{method} {body}: {}", refusal.text());
     }
 
-    let listed = server.send("GET", GROUPS, Value::Null).await.body;
-    assert_eq!(listed["totalResults"], json!(2));
+    let list = server.send("GET", GROUPS, Value::Null).await.body;
+    assert_eq!(list["totalResults"], json!(2));
     assert_eq!(server.send("GET", &path, Value::Null).await.body["members"], json!([]));
 }

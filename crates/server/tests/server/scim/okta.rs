@@ -12,10 +12,11 @@ on_both_databases!(
 async fn a_user_is_imported_created_updated_and_deactivated(database: TestDatabase) {
     let server = Provisioned::on(database).await;
 
-    let listed = server.send("GET", "/scim/v2/Users?startIndex=1&count=100", Value::Null).await;
-    assert_eq!(listed.status, 200);
-    assert_eq!(listed.body["startIndex"], 1);
-    assert_eq!(listed.body["Resources"][0]["userName"], "ada@example.org");
+    let listed_response =
+        server.send("GET", "/scim/v2/Users?startIndex=1&count=100", Value::Null).await;
+    assert_eq!(listed_response.status, 200);
+    assert_eq!(listed_response.body["startIndex"], 1);
+    assert_eq!(listed_response.body["Resources"][0]["userName"], "ada@example.org");
 
     let user = json!({
         "schemas": [USER_SCHEMA],
@@ -29,31 +30,31 @@ async fn a_user_is_imported_created_updated_and_deactivated(database: TestDataba
         "password": "1mz050nq",
         "active": true,
     });
-    let created = server.send("POST", USERS, user.clone()).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    assert_eq!(created.body["displayName"], "Test User");
-    assert!(!created.text().contains("1mz050nq"));
+    let creation_response = server.send("POST", USERS, user.clone()).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    assert_eq!(creation_response.body["displayName"], "Test User");
+    assert!(!creation_response.text().contains("1mz050nq"));
 
     let second_response = server.send("POST", USERS, user.clone()).await;
     assert_eq!(second_response.refusal(), (409, "uniqueness"), "{}", second_response.text());
 
-    let path = path_of(&created.body);
+    let path = path_of(&creation_response.body);
     let mut changed = user;
     changed["name"] =
         json!({ "givenName": "Another", "middleName": "Excited", "familyName": "User" });
-    changed["id"] = created.body["id"].clone();
-    let replaced = server.send("PUT", &path, changed).await;
-    assert_eq!(replaced.status, 200);
-    assert_eq!(replaced.body["name"]["givenName"], "Another");
+    changed["id"] = creation_response.body["id"].clone();
+    let replacement_response = server.send("PUT", &path, changed).await;
+    assert_eq!(replacement_response.status, 200);
+    assert_eq!(replacement_response.body["name"]["givenName"], "Another");
 
-    let deactivated =
-        server.patch(&created.body, json!([{ "op": "replace", "value": { "active": false } }]));
+    let deactivated = server
+        .patch(&creation_response.body, json!([{ "op": "replace", "value": { "active": false } }]));
     assert_eq!(deactivated.await["active"], json!(false));
     let by_state = filtered(USERS, r#"active eq false and userName eq "TEST.user@okta.local""#);
     let response = server.send("GET", &by_state, Value::Null).await;
     assert_eq!(response.body["totalResults"], json!(1));
-    let reactivated =
-        server.patch(&created.body, json!([{ "op": "replace", "value": { "active": true } }]));
+    let reactivated = server
+        .patch(&creation_response.body, json!([{ "op": "replace", "value": { "active": true } }]));
     assert_eq!(reactivated.await["active"], json!(true));
 }
 
@@ -66,19 +67,22 @@ async fn a_group_is_pushed_with_its_members(database: TestDatabase) {
     let group = json!({
         "schemas": [GROUP_SCHEMA], "displayName": "Test SCIMv2", "members": [member(&ada)],
     });
-    let created = server.send("POST", GROUPS, group).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    assert_eq!(created.body["members"][0]["value"], ada["id"]);
-    let path = path_of(&created.body);
+    let creation_response = server.send("POST", GROUPS, group).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    assert_eq!(creation_response.body["members"][0]["value"], ada["id"]);
+    let path = path_of(&creation_response.body);
 
     let renamed = json!([{
-        "op": "replace", "value": { "id": created.body["id"], "displayName": "Test SCIMv2 renamed" },
+        "op": "replace", "value": { "id": creation_response.body["id"], "displayName": "Test SCIMv2 renamed" },
     }]);
-    assert_eq!(server.patch(&created.body, renamed).await["displayName"], "Test SCIMv2 renamed");
+    assert_eq!(
+        server.patch(&creation_response.body, renamed).await["displayName"],
+        "Test SCIMv2 renamed"
+    );
 
     let changed = server
         .patch(
-            &created.body,
+            &creation_response.body,
             json!([
                 { "op": "remove", "path": format!("members[value eq \"{}\"]", id_of(&ada)) },
                 { "op": "add", "path": "members", "value": [member(&bob)] },
@@ -89,7 +93,10 @@ async fn a_group_is_pushed_with_its_members(database: TestDatabase) {
     assert_eq!(changed["members"].as_array().map(Vec::len), Some(1));
 
     let replaced = json!([{ "op": "replace", "path": "members", "value": [member(&ada)] }]);
-    assert_eq!(server.patch(&created.body, replaced).await["members"][0]["value"], ada["id"]);
+    assert_eq!(
+        server.patch(&creation_response.body, replaced).await["members"][0]["value"],
+        ada["id"]
+    );
     let put = json!({ "schemas": [GROUP_SCHEMA], "displayName": "Sales", "members": [] });
     let put = server.send("PUT", &path, put).await;
     assert_eq!(put.status, 200);

@@ -22,25 +22,25 @@ on_both_databases!(
 async fn a_token_opens_what_its_scopes_name_until_it_is_revoked(database: TestDatabase) {
     let server = Provisioned::on(database).await;
     let request = json!({ "name": "Users only", "scopes": ["users"] });
-    let created = server.console.write("POST", TOKENS, request).await;
-    assert_eq!(created.status, 201, "{}", created.text());
-    let token = created.body["token"].as_str().map(str::to_owned);
+    let creation_response = server.console.write("POST", TOKENS, request).await;
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    let token = creation_response.body["token"].as_str().map(str::to_owned);
     let users_only = Client { access: token, ..server.app.anonymous() };
 
     assert_eq!(users_only.get(USERS).await.status, 200);
     let groups = users_only.get(GROUPS).await;
     assert_eq!(groups.status, 403);
     assert_eq!(groups.header("content-type"), Some("application/scim+json"));
-    let listed = server.console.get(TOKENS).await.body;
-    assert_eq!(listed[1]["name"], "Users only");
-    assert_eq!(listed[1].get("token"), None);
-    assert!(listed[1]["usedAt"].is_string(), "{listed}");
+    let list = server.console.get(TOKENS).await.body;
+    assert_eq!(list[1]["name"], "Users only");
+    assert_eq!(list[1].get("token"), None);
+    assert!(list[1]["usedAt"].is_string(), "{list}");
 
-    let path = format!("{TOKENS}/{}", id_of(&created.body));
+    let path = format!("{TOKENS}/{}", id_of(&creation_response.body));
     assert_eq!(server.console.write("DELETE", &path, Value::Null).await.status, 200);
     assert_eq!(users_only.get(USERS).await.refusal(), (401, "unauthorized"));
-    let gone = server.console.write("DELETE", &path, Value::Null).await;
-    assert_eq!(gone.refusal(), (404, "not_found"));
+    let missing_response = server.console.write("DELETE", &path, Value::Null).await;
+    assert_eq!(missing_response.refusal(), (404, "not_found"));
 }
 
 async fn a_token_opens_nothing_else_and_nothing_else_opens_scim(database: TestDatabase) {
@@ -76,8 +76,8 @@ async fn invalid_tokens_are_not_created(database: TestDatabase) {
     for _ in 0..19 {
         server.console.write("POST", TOKENS, json!({ "name": "IdP" })).await;
     }
-    let full = server.console.write("POST", TOKENS, json!({ "name": "IdP" })).await;
-    assert_eq!(full.refusal(), (409, "quota_exceeded"));
+    let full_response = server.console.write("POST", TOKENS, json!({ "name": "IdP" })).await;
+    assert_eq!(full_response.refusal(), (409, "quota_exceeded"));
 }
 
 async fn without_the_feature_there_is_no_scim(database: TestDatabase) {
@@ -106,6 +106,6 @@ async fn the_server_describes_what_it_supports(database: TestDatabase) {
         }
     }
 
-    let unknown = server.app.anonymous().get("/scim/v2/Schemas/urn:nothing").await;
-    assert_eq!(unknown.refusal(), (404, "not_found"));
+    let unknown_response = server.app.anonymous().get("/scim/v2/Schemas/urn:nothing").await;
+    assert_eq!(unknown_response.refusal(), (404, "not_found"));
 }

@@ -53,17 +53,18 @@ async fn a_write_may_name_the_version_that_it_expects(database: TestDatabase) {
     let server = Provisioned::on(database).await;
     let user = server.user("ada@idp.example").await;
     let path = path_of(&user);
-    let presented = server.send("GET", &path, Value::Null).await;
-    let tag = presented.header("etag").expect("a tag").to_owned();
+    let lookup_response = server.send("GET", &path, Value::Null).await;
+    let tag = lookup_response.header("etag").expect("a tag").to_owned();
     assert_eq!(user["meta"]["version"], json!(tag));
     let rename =
         |name: &str| patch(&json!([{ "op": "replace", "path": "displayName", "value": name }]));
 
     let response = server.send_with("GET", &path, &[("if-none-match", &tag)], Value::Null).await;
     assert_eq!(response.status, 304);
-    let first = server.send_with("PATCH", &path, &[("if-match", &tag)], rename("Ada")).await;
-    assert_eq!(first.status, 200, "{}", first.text());
-    assert_ne!(first.header("etag"), Some(tag.as_str()));
+    let first_response =
+        server.send_with("PATCH", &path, &[("if-match", &tag)], rename("Ada")).await;
+    assert_eq!(first_response.status, 200, "{}", first_response.text());
+    assert_ne!(first_response.header("etag"), Some(tag.as_str()));
     for stale in [tag.as_str(), "nonsense", "\"other\""] {
         let refusal = server.send_with("PATCH", &path, &[("if-match", stale)], rename("Eve")).await;
         assert_eq!(refusal.status, 412, "{}", refusal.text());
@@ -90,10 +91,10 @@ async fn of_a_hundred_parallel_writes_none_is_lost(database: TestDatabase) {
     let statuses: BTreeSet<u16> = join_all(creations).await.iter().map(|it| it.status).collect();
 
     assert_eq!(statuses, BTreeSet::from([200]));
-    let presented = server.send("GET", &path, Value::Null).await.body;
-    assert_eq!(presented["externalId"], "00u1");
-    assert_eq!(presented["name"]["givenName"], "Ada");
-    assert_eq!(presented["name"]["familyName"], "Lovelace");
+    let presented_body = server.send("GET", &path, Value::Null).await.body;
+    assert_eq!(presented_body["externalId"], "00u1");
+    assert_eq!(presented_body["name"]["givenName"], "Ada");
+    assert_eq!(presented_body["name"]["familyName"], "Lovelace");
 }
 
 async fn bad_input_is_refused_with_a_scim_error(database: TestDatabase) {
@@ -128,8 +129,8 @@ async fn bad_input_is_refused_with_a_scim_error(database: TestDatabase) {
         assert_eq!(response.body["schemas"][0], "urn:ietf:params:scim:api:messages:2.0:Error");
     }
     for path in [format!("{USERS}/5"), format!("{USERS}/%00"), "/scim/v2/Nothing".to_owned()] {
-        let missing = server.send("GET", &path, Value::Null).await;
-        assert_eq!(missing.refusal(), (404, "not_found"), "{path}");
+        let missing_response = server.send("GET", &path, Value::Null).await;
+        assert_eq!(missing_response.refusal(), (404, "not_found"), "{path}");
     }
 
     let malformed = [("content-type", "application/scim+json")];
@@ -180,9 +181,9 @@ async fn the_audit_log_names_the_token(database: TestDatabase) {
     server.patch(&user, json!([{ "op": "replace", "path": "active", "value": false }])).await;
 
     for action in ["ScimUser.Created", "account.deactivated"] {
-        let listed = server.console.get(&format!("/api/admin/audit?action={action}")).await.body;
-        let agent = listed["items"][0]["actor"].to_string();
-        assert!(agent.contains("scim-token:") && agent.contains("(IdP)"), "{listed}");
+        let list = server.console.get(&format!("/api/admin/audit?action={action}")).await.body;
+        let agent = list["items"][0]["actor"].to_string();
+        assert!(agent.contains("scim-token:") && agent.contains("(IdP)"), "{list}");
     }
 }
 

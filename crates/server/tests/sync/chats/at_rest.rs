@@ -12,8 +12,8 @@ async fn chats_are_part_of_the_export(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let id = create_chat(&ada).await;
-    let gone = create_chat(&ada).await;
-    delete(&ada, &gone).await;
+    let missing_chat = create_chat(&ada).await;
+    delete(&ada, &missing_chat).await;
 
     let json = [("accept", "application/json")];
     let export = ada.send("GET", "/auth/account/export", &json, b"").await;
@@ -23,7 +23,7 @@ async fn chats_are_part_of_the_export(database: TestDatabase) {
     assert_eq!(chats.len(), 2, "{}", export.text());
     assert_eq!(of(&id)["body"]["messages"][0]["content"], "Hello");
     assert_eq!(of(&id)["updatedAt"], "2026-08-01T09:14:02Z");
-    assert!(of(&gone)["deletedAt"].is_string() && of(&gone).get("body").is_none());
+    assert!(of(&missing_chat)["deletedAt"].is_string() && of(&missing_chat).get("body").is_none());
 }
 
 async fn chats_are_deleted_with_their_account(database: TestDatabase) {
@@ -61,14 +61,14 @@ async fn no_text_of_a_chat_is_readable_in_the_database() {
 async fn a_chat_that_cannot_be_decrypted_does_not_hide_the_others() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
-    let lost = create_chat(&ada).await;
+    let lost_chat = create_chat(&ada).await;
     let stays = create_chat(&ada).await;
-    let lost_bytes = lost.replace('-', "");
+    let lost_bytes = lost_chat.replace('-', "");
     execute(&app, &format!("UPDATE chats SET body = X'00' WHERE id = X'{lost_bytes}'")).await;
 
     let list = ada.get(CHATS).await;
 
     assert_eq!(ids(&list.body["chats"]), [&*stays]);
-    assert_eq!(put(&ada, &chat(&lost, "2026-09-01T00:00:00Z")).await.status, 200);
+    assert_eq!(put(&ada, &chat(&lost_chat, "2026-09-01T00:00:00Z")).await.status, 200);
     assert_eq!(ids(&ada.get(CHATS).await.body["chats"]).len(), 2);
 }

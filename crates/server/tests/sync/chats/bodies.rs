@@ -25,9 +25,9 @@ async fn a_compressed_chat_is_read_without_a_content_encoding() {
         let id = new_id();
         let packed = gzip(chat(&id, AT).to_string().as_bytes());
 
-        let created = ada.send("PUT", &format!("{CHATS}/{id}"), &headers, &packed).await;
+        let creation_response = ada.send("PUT", &format!("{CHATS}/{id}"), &headers, &packed).await;
 
-        assert_eq!(created.status, 201, "{headers:?}: {}", created.text());
+        assert_eq!(creation_response.status, 201, "{headers:?}: {}", creation_response.text());
         assert_eq!(get(&ada, &id).await.body["title"], "A title");
     }
 }
@@ -46,8 +46,8 @@ async fn a_chat_that_is_too_large_when_decompressed_is_refused() {
         assert_eq!(answer.body["limit"], 16 << 20);
     }
     let packed = gzip(chat(&new_id(), AT).to_string().as_bytes());
-    let broken = ada.send("PUT", &path, &[JSON], &packed[..packed.len() / 2]).await;
-    assert_eq!(broken.refusal(), (400, "unreadable_body"));
+    let broken_response = ada.send("PUT", &path, &[JSON], &packed[..packed.len() / 2]).await;
+    assert_eq!(broken_response.refusal(), (400, "unreadable_body"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,11 +135,11 @@ async fn the_first_and_the_last_instant_are_valid_times() {
         ("9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.9999999Z"),
     ] {
         let id = new_id();
-        let created = put(&ada, &chat(&id, at)).await;
+        let creation_response = put(&ada, &chat(&id, at)).await;
 
-        assert_eq!(created.status, 201, "{at}");
-        assert_eq!(created.body["updatedAt"], json!(expected), "{at}");
-        assert_eq!(get(&ada, &id).await.body, created.body);
+        assert_eq!(creation_response.status, 201, "{at}");
+        assert_eq!(creation_response.body["updatedAt"], json!(expected), "{at}");
+        assert_eq!(get(&ada, &id).await.body, creation_response.body);
     }
 }
 

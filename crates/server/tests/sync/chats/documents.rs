@@ -30,14 +30,14 @@ async fn a_chat_is_returned_as_it_was_written(database: TestDatabase) {
             "messages":[{{"id":"{id}","role":"tool","content":"\u00fc\ud83d\ude00","future":[1.50,{{}}]}}]}}"#
     );
 
-    let created = put_text(&ada, &id, &document).await;
+    let creation_response = put_text(&ada, &id, &document).await;
     let fetched = get(&ada, &id).await;
     let second_response = put_text(&ada, &id, &document).await;
 
-    assert_eq!(created.status, 201, "{}", created.text());
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
     assert_eq!(fetched.status, 200);
     assert_eq!(second_response.status, 200);
-    assert_eq!(created.bytes, fetched.bytes);
+    assert_eq!(creation_response.bytes, fetched.bytes);
     assert_eq!(fetched.bytes, second_response.bytes);
     assert_eq!(fetched.header("content-type"), Some("application/json"));
     for part in [
@@ -63,18 +63,21 @@ async fn a_losing_write_is_answered_with_the_winner(database: TestDatabase) {
     put(&ada, &chat(&id, LATE)).await;
 
     // Times are returned in UTC.
-    let lost = put(&ada, &chat(&id, EARLY)).await;
+    let lost_response = put(&ada, &chat(&id, EARLY)).await;
     let zoned = LATE.replace("09:", "11:").replace('Z', "+02:00");
     assert_eq!(put(&ada, &chat(&id, &zoned)).await.body["updatedAt"], LATE);
     let equal = put(&ada, &chat(&id, LATE)).await;
     // A tenth of a microsecond is ignored.
     let as_good_as_equal = put(&ada, &chat(&id, "2026-08-01T09:14:02.1837763Z")).await;
 
-    assert_eq!(lost.status, 409);
-    assert_eq!(lost.body["id"], json!(id));
-    assert_eq!(lost.body["updatedAt"], json!(LATE));
-    assert!(lost.body.get("error").is_none() && lost.body["messages"][0]["content"] == "Hello");
-    assert_eq!(lost.header("content-type"), Some("application/json"));
+    assert_eq!(lost_response.status, 409);
+    assert_eq!(lost_response.body["id"], json!(id));
+    assert_eq!(lost_response.body["updatedAt"], json!(LATE));
+    assert!(
+        lost_response.body.get("error").is_none()
+            && lost_response.body["messages"][0]["content"] == "Hello"
+    );
+    assert_eq!(lost_response.header("content-type"), Some("application/json"));
     assert_eq!(equal.status, 200);
     assert_eq!(as_good_as_equal.status, 200);
 }
@@ -87,12 +90,12 @@ async fn the_creation_time_of_a_chat_is_immutable(database: TestDatabase) {
     newer["createdAt"] = json!("2020-01-01T00:00:00Z");
     put(&ada, &chat(&id, EARLY)).await;
 
-    let replaced = put(&ada, &newer).await;
+    let replacement_response = put(&ada, &newer).await;
 
-    assert_eq!(replaced.status, 200);
-    assert_eq!(replaced.body["updatedAt"], json!(LATE));
-    assert_eq!(replaced.body["createdAt"], "2026-01-01T00:00:00Z");
-    assert_eq!(get(&ada, &id).await.body, replaced.body);
+    assert_eq!(replacement_response.status, 200);
+    assert_eq!(replacement_response.body["updatedAt"], json!(LATE));
+    assert_eq!(replacement_response.body["createdAt"], "2026-01-01T00:00:00Z");
+    assert_eq!(get(&ada, &id).await.body, replacement_response.body);
 }
 
 async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDatabase) {
@@ -121,8 +124,8 @@ async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDataba
         "the deletion is no earlier than the chat"
     );
 
-    let later = put(&ada, &chat(&id, "2198-01-01T00:00:00Z")).await;
-    assert_eq!(later.status, 201);
+    let later_response = put(&ada, &chat(&id, "2198-01-01T00:00:00Z")).await;
+    assert_eq!(later_response.status, 201);
     assert_eq!(get(&ada, &id).await.status, 200);
 }
 
@@ -134,12 +137,12 @@ async fn two_users_may_have_chats_with_one_id(database: TestDatabase) {
     let mut bobs_chat = chat(&id, "2020-01-01T00:00:00Z");
     bobs_chat["title"] = json!("Bob's");
 
-    let created = put(&bob, &bobs_chat).await;
+    let creation_response = put(&bob, &bobs_chat).await;
     let fetched = (get(&ada, &id).await, get(&bob, &id).await);
     let list = bob.get(CHATS).await;
     delete(&bob, &id).await;
 
-    assert_eq!(created.status, 201, "{}", created.text());
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
     assert_eq!(fetched.0.body["title"], "A title");
     assert_eq!(fetched.1.body["title"], "Bob's");
     assert_eq!(ids(&list.body["chats"]), [&*id]);
@@ -164,11 +167,11 @@ async fn the_latest_of_concurrent_writes_wins(database: TestDatabase) {
 async fn the_number_of_chats_is_limited_by_the_settings(database: TestDatabase) {
     let app = TestConfig::on(database).with("Sync__MaxChats", 2).start().await;
     let ada = app.signed_in().await;
-    let first = create_chat(&ada).await;
+    let first_chat = create_chat(&ada).await;
     let _second = create_chat(&ada).await;
 
     let third_response = put(&ada, &chat(&new_id(), EARLY)).await;
-    let change = put(&ada, &chat(&first, "2026-09-01T00:00:00Z")).await;
+    let change = put(&ada, &chat(&first_chat, "2026-09-01T00:00:00Z")).await;
 
     assert_eq!(third_response.refusal(), (409, "quota_exceeded"));
     assert_eq!(
@@ -181,6 +184,6 @@ async fn the_number_of_chats_is_limited_by_the_settings(database: TestDatabase) 
     );
     assert_eq!(change.status, 200);
 
-    delete(&ada, &first).await;
+    delete(&ada, &first_chat).await;
     create_chat(&ada).await;
 }

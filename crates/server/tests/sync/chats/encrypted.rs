@@ -19,14 +19,14 @@ async fn an_encrypted_account_accepts_encrypted_chats_alone(database: TestDataba
     let id = create_chat(&ada).await;
     encrypt(&app).await;
 
-    let plain = put(&ada, &chat(&id, "2026-09-01T00:00:00Z")).await;
-    let new = put(&ada, &chat(&new_id(), AT)).await;
-    let replaced = put(&ada, &encrypted(&id, AT)).await;
+    let plain_response = put(&ada, &chat(&id, "2026-09-01T00:00:00Z")).await;
+    let new_response = put(&ada, &chat(&new_id(), AT)).await;
+    let replacement_response = put(&ada, &encrypted(&id, AT)).await;
 
-    assert_eq!(plain.refusal(), (403, "e2ee_required"));
-    assert_eq!(new.refusal(), (403, "e2ee_required"));
-    assert_eq!(replaced.status, 200);
-    assert_eq!(replaced.body["messages"], json!([]));
+    assert_eq!(plain_response.refusal(), (403, "e2ee_required"));
+    assert_eq!(new_response.refusal(), (403, "e2ee_required"));
+    assert_eq!(replacement_response.status, 200);
+    assert_eq!(replacement_response.body["messages"], json!([]));
     let list = ada.get(CHATS).await;
     assert_eq!(ids(&list.body["chats"]), [&*id]);
     assert_eq!(delete(&ada, &id).await.status, 204);
@@ -42,16 +42,16 @@ async fn no_plaintext_of_an_encrypted_chat_is_stored(database: TestDatabase) {
     document["future"] = json!("secret");
     document["messages"] = json!([{ "content": "secret" }]);
 
-    let created = put(&ada, &document).await;
-    let plain = put(&ada, &chat(&id, AT)).await;
+    let creation_response = put(&ada, &document).await;
+    let plain_response = put(&ada, &chat(&id, AT)).await;
 
-    assert_eq!(created.status, 201, "{}", created.text());
-    assert!(!created.text().contains("secret"), "{}", created.text());
-    assert_eq!(created.body["encryptedPayload"], document["encryptedPayload"]);
-    assert_eq!(created.body["wrappedDek"], document["wrappedDek"]);
-    assert_eq!(plain.status, 409);
-    assert_eq!(plain.body, created.body, "it is not returned in plaintext");
-    assert_eq!(get(&ada, &id).await.body, created.body);
+    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
+    assert!(!creation_response.text().contains("secret"), "{}", creation_response.text());
+    assert_eq!(creation_response.body["encryptedPayload"], document["encryptedPayload"]);
+    assert_eq!(creation_response.body["wrappedDek"], document["wrappedDek"]);
+    assert_eq!(plain_response.status, 409);
+    assert_eq!(plain_response.body, creation_response.body, "it is not returned in plaintext");
+    assert_eq!(get(&ada, &id).await.body, creation_response.body);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -19,11 +19,11 @@ async fn conversations_are_an_alias_of_chats(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let id = new_id();
-    let gone = create_chat(&ada).await;
+    let missing_chat = create_chat(&ada).await;
     let mut document = encrypted(&id, AT);
     document["lastAccessedAt"] = Value::Null;
     put(&ada, &document).await;
-    delete(&ada, &gone).await;
+    delete(&ada, &missing_chat).await;
 
     let list = ada.get(&format!("{CONVERSATIONS}?includeDeleted=true")).await;
     let tag = list.header("etag").expect("a tag");
@@ -47,7 +47,7 @@ async fn conversations_are_an_alias_of_chats(database: TestDatabase) {
                 "encrypted": true,
                 "document": get(&ada, &id).await.body,
             }],
-            "deleted": [gone],
+            "deleted": [missing_chat],
             "hasMore": false,
         })
     );
@@ -57,13 +57,13 @@ async fn conversations_are_an_alias_of_chats(database: TestDatabase) {
 async fn conversations_of_a_batch_are_stored_independently(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let newer = new_id();
-    let gone = create_chat(&ada).await;
+    let newer_id = new_id();
+    let missing_chat = create_chat(&ada).await;
     let new = new_id();
-    let last = create_chat(&ada).await;
-    let wrong = new_id();
-    put(&ada, &encrypted(&newer, "2026-09-01T00:00:00Z")).await;
-    delete(&ada, &gone).await;
+    let last_chat = create_chat(&ada).await;
+    let wrong_id = new_id();
+    put(&ada, &encrypted(&newer_id, "2026-09-01T00:00:00Z")).await;
+    delete(&ada, &missing_chat).await;
     encrypt(&app).await;
 
     let answer = ada
@@ -71,10 +71,10 @@ async fn conversations_of_a_batch_are_stored_independently(database: TestDatabas
             SYNC,
             &json!({
                 "conversations": [
-                    encrypted(&new, AT), encrypted(&newer, AT), encrypted(&gone, AT),
-                    chat(&new, AT), { "id": wrong, "updatedAt": 5 }, "text",
+                    encrypted(&new, AT), encrypted(&newer_id, AT), encrypted(&missing_chat, AT),
+                    chat(&new, AT), { "id": wrong_id, "updatedAt": 5 }, "text",
                 ],
-                "deleted": [last],
+                "deleted": [last_chat],
             }),
         )
         .await;
@@ -84,12 +84,12 @@ async fn conversations_of_a_batch_are_stored_independently(database: TestDatabas
     let actual: Vec<_> = results.iter().map(|it| (&it["status"], &it["id"])).collect();
     let expected = [
         (json!("stored"), json!(new)),
-        (json!("conflict"), json!(newer)),
-        (json!("deleted"), json!(gone)),
+        (json!("conflict"), json!(newer_id)),
+        (json!("deleted"), json!(missing_chat)),
         (json!("refused"), json!(new)),
-        (json!("refused"), json!(wrong)),
+        (json!("refused"), json!(wrong_id)),
         (json!("refused"), Value::Null),
-        (json!("deleted"), json!(last)),
+        (json!("deleted"), json!(last_chat)),
     ];
     assert_eq!(actual, expected.iter().map(|(a, b)| (a, b)).collect::<Vec<_>>());
     assert_eq!(results[1]["updatedAt"], "2026-09-01T00:00:00Z");
@@ -98,7 +98,7 @@ async fn conversations_of_a_batch_are_stored_independently(database: TestDatabas
     assert_eq!(results[4]["field"], "updatedAt");
     assert!(answer.body["serverTimestamp"].is_string());
     assert_eq!(get(&ada, &new).await.status, 200);
-    assert_eq!(get(&ada, &last).await.status, 404);
+    assert_eq!(get(&ada, &last_chat).await.status, 404);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,7 +110,7 @@ async fn too_many_conversations_or_invalid_ids_are_refused() {
     let nothing = ada.post(SYNC, &json!({})).await;
     let many = ada.post(SYNC, &json!({ "deleted": many })).await;
     let mixed = ada.post(SYNC, &json!({ "deleted": [new_id(), "5", 5] })).await;
-    let wrong = ada.post(SYNC, &json!({ "conversations": {} })).await;
+    let wrong_response = ada.post(SYNC, &json!({ "conversations": {} })).await;
 
     assert_eq!(nothing.status, 200);
     assert_eq!(nothing.body["results"], json!([]));
@@ -122,6 +122,6 @@ async fn too_many_conversations_or_invalid_ids_are_refused() {
     assert_eq!(statuses, ["deleted", "refused", "refused"]);
     assert_eq!(results[1]["field"], "id");
     assert_eq!(results[1].get("id"), None);
-    assert_eq!(wrong.refusal(), (400, "validation_failed"));
-    assert_eq!(fields(&wrong), ["conversations"]);
+    assert_eq!(wrong_response.refusal(), (400, "validation_failed"));
+    assert_eq!(fields(&wrong_response), ["conversations"]);
 }

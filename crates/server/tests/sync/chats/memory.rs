@@ -33,18 +33,21 @@ async fn a_long_chat_takes_a_small_multiple_of_its_length() {
     create_chat(&ada).await;
     let id = new_id();
     let document = long(&id, 1, 10 * MIB);
-    let before = peak(&program);
+    let previous_peak = peak(&program);
 
     let response = put_text(&ada, &id, &document).await;
-    let stored = peak(&program) - before;
+    let stored_peak = peak(&program) - previous_peak;
     let fetched = get(&ada, &id).await;
-    let lost = put_text(&ada, &id, &long(&id, 0, 10 * MIB)).await;
+    let lost_response = put_text(&ada, &id, &long(&id, 0, 10 * MIB)).await;
     let list = ada.get(CHATS).await;
-    let grown = peak(&program) - before;
+    let grown = peak(&program) - previous_peak;
 
-    assert_eq!([response.status, fetched.status, lost.status, list.status], [201, 200, 409, 200]);
-    assert!(fetched.bytes == response.bytes && lost.bytes == response.bytes);
-    assert!(stored < 80 * MIB, "{} MiB for one of 10", stored / MIB);
+    assert_eq!(
+        [response.status, fetched.status, lost_response.status, list.status],
+        [201, 200, 409, 200]
+    );
+    assert!(fetched.bytes == response.bytes && lost_response.bytes == response.bytes);
+    assert!(stored_peak < 80 * MIB, "{} MiB for one of 10", stored_peak / MIB);
     assert!(grown < 200 * MIB, "{} MiB for all", grown / MIB);
 }
 
@@ -55,10 +58,10 @@ async fn many_long_chats_are_not_in_memory_at_once() {
         let id = new_id();
         assert_eq!(put_text(&ada, &id, &long(&id, second, 4 * MIB)).await.status, 201);
     }
-    let before = peak(&program);
+    let previous_peak = peak(&program);
 
     let list = ada.get(&format!("{CHATS}?limit=500")).await;
-    let grown = peak(&program) - before;
+    let grown = peak(&program) - previous_peak;
 
     assert_eq!(list.body["chats"].as_array().expect("chats").len(), 1);
     assert_eq!(list.body["hasMore"], true);

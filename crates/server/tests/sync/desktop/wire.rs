@@ -125,11 +125,12 @@ impl Device {
             return;
         }
         let token = self.client.refresh.clone();
-        let next = self.post_bare("/auth/refresh", &json!({ "refreshToken": token })).await;
-        match next.status {
-            200 => self.store_tokens(&next),
+        let next_response =
+            self.post_bare("/auth/refresh", &json!({ "refreshToken": token })).await;
+        match next_response.status {
+            200 => self.store_tokens(&next_response),
             401 => self.log_in().await,
-            other => panic!("e2ee section 3, /auth/refresh: {other} {}", next.text()),
+            other => panic!("e2ee section 3, /auth/refresh: {other} {}", next_response.text()),
         }
     }
 

@@ -24,21 +24,21 @@ async fn devices_of_all_users_are_listed_without_keys(database: TestDatabase) {
     let first = encrypt(&bob).await;
     Machine::new().register(&bob).await;
 
-    let all = console.get(DEVICES).await;
+    let all_response = console.get(DEVICES).await;
     let of_ada = console.get(&format!("{DEVICES}?user={}", ada.user_id())).await;
     let waiting = console.get(&format!("{DEVICES}?status=waiting&search=BOB@")).await;
     let newest = console.get(&format!("{DEVICES}?limit=1")).await;
     let cursor = newest.body["nextCursor"].as_str().expect("a cursor");
     let older = console.get(&format!("{DEVICES}?cursor={cursor}")).await;
-    let unknown = console.get(&format!("{DEVICES}?status=lost")).await;
+    let unknown_response = console.get(&format!("{DEVICES}?status=lost")).await;
 
-    assert_eq!(items(&all).len(), 3, "{}", all.text());
-    assert!(!all.text().contains(&first.public_key()), "{}", all.text());
+    assert_eq!(items(&all_response).len(), 3, "{}", all_response.text());
+    assert!(!all_response.text().contains(&first.public_key()), "{}", all_response.text());
     assert_eq!(items(&of_ada).len(), 1);
     assert_eq!(items(&of_ada)[0]["email"], "ada@example.org");
     assert_eq!(items(&of_ada)[0]["status"], "active");
     assert_eq!(items(&waiting), items(&newest), "the one that asks to join is the newest");
     assert_eq!(items(&waiting)[0]["email"], "bob@example.org");
-    assert_eq!(items(&older), &items(&all)[1..]);
-    assert_eq!(unknown.status, 400);
+    assert_eq!(items(&older), &items(&all_response)[1..]);
+    assert_eq!(unknown_response.status, 400);
 }

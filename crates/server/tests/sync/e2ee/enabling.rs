@@ -77,13 +77,13 @@ async fn an_encrypted_account_without_a_device_cannot_start_over(database: TestD
     let ada = app.signed_in().await;
     let first = encrypt(&ada).await;
 
-    let revoked = ada.post(&first.path("revoke"), &json!({})).await;
+    let revocation_response = ada.post(&first.path("revoke"), &json!({})).await;
     let again = first.register(&ada).await;
     let other = Machine::new().register(&ada).await;
     let uploaded = first.store_own_key(&ada, 2).await;
 
-    assert_eq!(revoked.status, 200);
-    assert_eq!(revoked.body, json!({ "success": true }));
+    assert_eq!(revocation_response.status, 200);
+    assert_eq!(revocation_response.body, json!({ "success": true }));
     assert_eq!(again["isFirstDevice"], false);
     assert_eq!(other["isFirstDevice"], false);
     assert_eq!(uploaded.refusal(), (403, "device_not_active"));

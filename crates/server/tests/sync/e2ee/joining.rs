@@ -42,12 +42,13 @@ async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase
         let session = joining.start_onboarding(&ada).await;
         let waiting = devices(&ada).await.pop().expect("a device");
 
-        let approved = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
+        let approval_response =
+            ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
         let second_response = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
 
         assert_eq!(waiting["status"], 0);
         assert_eq!(waiting["onboardingSessionId"], json!(session));
-        assert_eq!(approved.status, 200, "{}", approved.text());
+        assert_eq!(approval_response.status, 200, "{}", approval_response.text());
         assert_eq!(second_response.refusal(), (409, "device_not_pending"));
         assert_eq!(device_status(&ada, &joining.id).await, 1);
         let key = ada.get(&joining.path("wrapped-umk")).await.body;
@@ -63,10 +64,13 @@ async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase
 
         // A key that it wraps for itself later has no signature of an approver.
         assert_eq!(joining.store_own_key(&ada, 5).await.status, 200);
-        let own = ada.get(&joining.path("wrapped-umk")).await.body;
-        assert_eq!(own["ciphertext"], json!(text(5, 60)));
-        assert_eq!(own["createdByDeviceId"], json!(joining.id));
-        assert!(own.get("approverSignature").is_none() && own.get("onboardingSessionId").is_none());
+        let own_body = ada.get(&joining.path("wrapped-umk")).await.body;
+        assert_eq!(own_body["ciphertext"], json!(text(5, 60)));
+        assert_eq!(own_body["createdByDeviceId"], json!(joining.id));
+        assert!(
+            own_body.get("approverSignature").is_none()
+                && own_body.get("onboardingSessionId").is_none()
+        );
     }
 }
 
@@ -122,18 +126,18 @@ async fn a_rejected_device_may_register_again(database: TestDatabase) {
     let spent = joining.start_onboarding(&ada).await;
 
     // Without a body, like the client.
-    let rejected = ada.send("POST", &joining.path("revoke"), &[], b"").await;
+    let rejection_response = ada.send("POST", &joining.path("revoke"), &[], b"").await;
     let revoked = device_status(&ada, &joining.id).await;
     let late_response = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
     let session = joining.start_onboarding(&ada).await;
     let by_spent = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
-    let approved = ada.post(APPROVE, &first.approval(&joining, &session, Some(2))).await;
+    let approval_response = ada.post(APPROVE, &first.approval(&joining, &session, Some(2))).await;
 
-    assert_eq!(rejected.status, 200);
+    assert_eq!(rejection_response.status, 200);
     assert_eq!(revoked, 2);
     assert_eq!(late_response.refusal(), (409, "device_not_pending"));
     assert_eq!(by_spent.refusal(), (400, "invalid_onboarding_session"));
-    assert_eq!(approved.status, 200, "{}", approved.text());
+    assert_eq!(approval_response.status, 200, "{}", approval_response.text());
     assert_eq!(devices(&ada).await.len(), 2);
 
     // An active device can be revoked too, and approves no others then.
@@ -216,7 +220,8 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
     let by_bobs = ada.post(APPROVE, &bobs.approval(&joining, &session, Some(2))).await;
     let by_bob = bob.post(APPROVE, &bobs.approval(&joining, &session, Some(2))).await;
     let itself = ada.post(APPROVE, &joining.approval(&joining, &session, Some(2))).await;
-    let unknown = ada.post(APPROVE, &first.approval(&Machine::new(), &session, Some(2))).await;
+    let unknown_response =
+        ada.post(APPROVE, &first.approval(&Machine::new(), &session, Some(2))).await;
     assert_eq!(
         by_bobs.refusal(),
         (403, "device_not_active"),
@@ -224,8 +229,8 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
     );
     assert_eq!(by_bob.refusal(), (404, "not_found"), "the other account has no such device");
     assert_eq!(itself.refusal(), (403, "device_not_active"));
-    assert_eq!(by_bob.bytes, unknown.bytes);
-    assert_eq!(unknown.status, 404);
+    assert_eq!(by_bob.bytes, unknown_response.bytes);
+    assert_eq!(unknown_response.status, 404);
     assert_eq!(device_status(&ada, &joining.id).await, 0);
     assert_eq!(ada.post(APPROVE, &good).await.status, 200);
 }

@@ -45,8 +45,8 @@ fn with(mut body: Value, proof: &Value) -> Value {
 async fn a_stolen_session_resets_nothing_and_adds_no_first_device(database: TestDatabase) {
     let (app, ada) = signed_in_earlier(database).await;
     let proof = json!({ "password": PASSWORD });
-    let new = json!({ "name": "Desktop", "password": PASSWORD });
-    let app_password = ada.post("/auth/app-passwords", &new).await.body["appPassword"].clone();
+    let new_body = json!({ "name": "Desktop", "password": PASSWORD });
+    let app_password = ada.post("/auth/app-passwords", &new_body).await.body["appPassword"].clone();
     let credentials = json!({ "email": "ada@example.org", "password": app_password });
     let envelope = app.anonymous().post("/auth/login/local", &credentials).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
@@ -62,7 +62,7 @@ async fn a_stolen_session_resets_nothing_and_adds_no_first_device(database: Test
     let first = thief.store_own_key(&ada, 1).await;
     let by_program = thief.store_own_key(&program, 1).await;
     let waiting = device_status(&ada, &thief.id).await;
-    let own = ada.post(&thief.path("wrapped-umk"), &with(thief.own_key(1), &proof)).await;
+    let own_response = ada.post(&thief.path("wrapped-umk"), &with(thief.own_key(1), &proof)).await;
 
     assert_eq!(by_app_password.refusal(), (403, "app_password_refused"));
     assert_eq!(bare.refusal(), (403, "fresh_sign_in_required"));
@@ -73,7 +73,7 @@ async fn a_stolen_session_resets_nothing_and_adds_no_first_device(database: Test
         assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
     }
     assert_eq!(waiting, 0);
-    assert_eq!(own.status, 200, "{}", own.text());
+    assert_eq!(own_response.status, 200, "{}", own_response.text());
     assert_eq!(device_status(&ada, &thief.id).await, 1);
 }
 
@@ -88,7 +88,7 @@ async fn a_stolen_session_adds_no_device_and_changes_no_key(database: TestDataba
     let version = |number: i32| with(recovery_copy(), &json!({ "umkVersion": number }));
 
     let activated = ada.post(activate, &activation).await;
-    let replaced = ada.post(copy, &recovery_copy()).await;
+    let replacement_response = ada.post(copy, &recovery_copy()).await;
     let raised = ada.post(copy, &version(2)).await;
     let skipped = ada.post(copy, &with(version(3), &proof)).await;
     let by_owner = ada.post(copy, &with(version(2), &proof)).await;
@@ -100,7 +100,7 @@ async fn a_stolen_session_adds_no_device_and_changes_no_key(database: TestDataba
         assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
     }
     assert_eq!(skipped.body["errors"][0]["field"], "umkVersion");
-    assert_eq!(replaced.status, 200);
+    assert_eq!(replacement_response.status, 200);
     assert_eq!(by_owner.status, 200);
     assert_eq!(activated_by_owner.status, 200);
     assert_eq!(guarded_by_owner.status, 204, "{}", guarded_by_owner.text());

@@ -35,11 +35,11 @@ async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDataba
         let response = ada.post(ACTIVATE, &joining.activation(&session, &wrong)).await;
         assert_eq!(response.refusal(), (400, "invalid_proof"), "{wrong}");
     }
-    let foreign = ada.post(ACTIVATE, &joining.activation("c2Vzc2lvbg==", "x")).await;
+    let foreign_response = ada.post(ACTIVATE, &joining.activation("c2Vzc2lvbg==", "x")).await;
     let activation = joining.activation(&session, &proof(&session));
     let answers = join_all((0..4).map(|_| ada.post(ACTIVATE, &activation))).await;
 
-    assert_eq!(foreign.refusal(), (400, "invalid_onboarding_session"));
+    assert_eq!(foreign_response.refusal(), (400, "invalid_onboarding_session"));
     assert_eq!(answers.iter().filter(|it| it.status == 200).count(), 1);
     assert_eq!(
         answers.iter().filter(|it| (it.status, it.error()) == (404, "not_found")).count(),
@@ -55,8 +55,8 @@ async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDataba
     // A used session is invalid for the same device too.
     ada.send("POST", &joining.path("revoke"), &[], b"").await;
     joining.start_onboarding(&ada).await;
-    let spent = ada.post(ACTIVATE, &activation).await;
-    assert_eq!(spent.refusal(), (400, "invalid_onboarding_session"));
+    let spending_response = ada.post(ACTIVATE, &activation).await;
+    assert_eq!(spending_response.refusal(), (400, "invalid_onboarding_session"));
 }
 
 async fn without_a_proof_key_any_proof_is_accepted(database: TestDatabase) {
@@ -79,24 +79,24 @@ async fn the_first_proof_key_is_permanent_and_locks_the_copy(database: TestDatab
     encrypt(&ada).await;
     let other_key = json!({ "proofKey": text(1, 32), "version": 1 });
 
-    let replaced = ada.post(COPY, &recovery_copy()).await;
+    let replacement_response = ada.post(COPY, &recovery_copy()).await;
     let malformed = put_proof_key(&ada, &json!({ "proofKey": text(1, 31), "version": 1 })).await;
     let later = put_proof_key(&ada, &json!({ "proofKey": text(1, 32), "version": 2 })).await;
     let none = put_proof_key(&ada, &json!({ "proofKey": null })).await;
     let put = put_proof_key(&ada, &proof_key()).await;
     let second_response = put_proof_key(&ada, &proof_key()).await;
     let conflict = put_proof_key(&ada, &other_key).await;
-    let locked = ada.post(COPY, &recovery_copy()).await;
+    let locked_response = ada.post(COPY, &recovery_copy()).await;
 
     for refused in [malformed, later, none] {
         assert_eq!(refused.refusal(), (400, "invalid_proof_key"));
         assert_eq!(refused.body["errors"][0]["field"], "proofKey");
     }
-    assert_eq!(replaced.status, 200);
+    assert_eq!(replacement_response.status, 200);
     assert_eq!(put.status, 204);
     assert_eq!(second_response.status, 204);
     assert_eq!(conflict.refusal(), (409, "proof_key_conflict"));
-    assert_eq!(locked.refusal(), (409, "recovery_key_locked"));
+    assert_eq!(locked_response.refusal(), (409, "recovery_key_locked"));
 }
 
 async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {

@@ -128,11 +128,12 @@ async fn an_account_has_at_most_fifty_devices() {
         machine.register(&ada).await;
     }
 
-    let full = ada.post("/api/e2ee/devices/register", &Machine::new().registration()).await;
+    let full_response =
+        ada.post("/api/e2ee/devices/register", &Machine::new().registration()).await;
     machines[7].register(&ada).await;
     ada.send("POST", &machines[7].path("revoke"), &[], b"").await;
     Machine::new().register(&ada).await;
 
-    assert_eq!(full.refusal(), (409, "device_limit_reached"));
-    assert_eq!(full.body["limit"], 50);
+    assert_eq!(full_response.refusal(), (409, "device_limit_reached"));
+    assert_eq!(full_response.body["limit"], 50);
 }

@@ -69,8 +69,8 @@ async fn an_unchanged_answer_is_304_in_one_statement(database: TestDatabase) {
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "one")])).await;
     let since = cursor(&pull(&ada, NOTHING).await).to_owned();
-    let full = pull_with(&ada, &since, "&limit=500").await;
-    let tag = full.header("etag").expect("a tag").to_owned();
+    let full_response = pull_with(&ada, &since, "&limit=500").await;
+    let tag = full_response.header("etag").expect("a tag").to_owned();
     let strong = tag.trim_start_matches("W/").to_owned();
 
     for known in [tag.clone(), strong, format!("\"other\", {tag}")] {
@@ -91,8 +91,8 @@ async fn an_unchanged_answer_is_304_in_one_statement(database: TestDatabase) {
     assert_eq!(conditional(&ada, NOTHING, &tag).await.status, 200);
 
     app.reload(&json!({ "Sync": { "DisableFastPath304": true } }));
-    let fresh = pull_with(&ada, &since, "&limit=500").await;
-    let tag = fresh.header("etag").expect("a tag").to_owned();
+    let fresh_response = pull_with(&ada, &since, "&limit=500").await;
+    let tag = fresh_response.header("etag").expect("a tag").to_owned();
     assert_eq!(conditional(&ada, &since, &tag).await.status, 200);
 }
 
@@ -137,27 +137,27 @@ async fn a_long_answer_is_complete_with_its_length_and_compressed(database: Test
     push(&ada, &todos(&items)).await;
     push(&ada, &json!({ "todos": { "deleted": [id(7)] }, "settings": { "theme": 1 } })).await;
 
-    let full = pull_with(&ada, NOTHING, "").await;
+    let full_response = pull_with(&ada, NOTHING, "").await;
     let path = format!("/api/sync/pull?since={NOTHING}");
     let packed = ada.send("GET", &path, &[("accept-encoding", "gzip")], b"").await;
 
-    let (added, deleted) = changed_ids(&full.body);
+    let (added, deleted) = changed_ids(&full_response.body);
     assert_eq!(added.len(), 499);
     assert_eq!(deleted, [id(7)]);
-    assert_eq!(full.body["settings"]["theme"], 1);
-    assert_eq!(full.body["hasMore"], false);
+    assert_eq!(full_response.body["settings"]["theme"], 1);
+    assert_eq!(full_response.body["hasMore"], false);
 
-    let length = full.header("content-length").map(str::parse);
-    assert_eq!(length, Some(Ok(full.bytes.len())));
-    assert_eq!(full.header("content-type"), Some("application/json"));
+    let length = full_response.header("content-length").map(str::parse);
+    assert_eq!(length, Some(Ok(full_response.bytes.len())));
+    assert_eq!(full_response.header("content-type"), Some("application/json"));
 
-    let tag = full.header("etag").expect("a tag");
+    let tag = full_response.header("etag").expect("a tag");
     assert_eq!(packed.header("content-encoding"), Some("gzip"));
     assert_eq!(packed.header("etag"), Some(tag));
 
     let mut unpacked = Vec::new();
     GzDecoder::new(packed.bytes.as_slice()).read_to_end(&mut unpacked).expect("a complete answer");
-    assert_eq!(unpacked, full.bytes);
+    assert_eq!(unpacked, full_response.bytes);
 }
 
 async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: TestDatabase) {
@@ -179,18 +179,21 @@ async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
     let version = pull(&ada, NOTHING).await["catalogVersion"].clone();
     let more = format!("&catalogVersion={version}");
 
-    let unchanged = pull_with(&ada, NOTHING, &more).await.body;
+    let unchanged_body = pull_with(&ada, NOTHING, &more).await.body;
     let memory = "10000000-0000-0000-0000-000000000001";
     let preferences = json!([
         { "pluginId": memory, "isEnabled": false },
         { "pluginId": id(5), "isEnabled": true },
     ]);
     push(&ada, &json!({ "pluginPreferences": preferences })).await;
-    let changed = pull_with(&ada, NOTHING, &more).await.body;
+    let changed_body = pull_with(&ada, NOTHING, &more).await.body;
 
-    assert_eq!(unchanged["plugins"], json!({ "upserted": [], "deleted": [] }));
-    assert!(unchanged.get("managedPersonas").is_none() && unchanged.get("clientPolicy").is_none());
-    assert_ne!(changed["catalogVersion"], version);
+    assert_eq!(unchanged_body["plugins"], json!({ "upserted": [], "deleted": [] }));
+    assert!(
+        unchanged_body.get("managedPersonas").is_none()
+            && unchanged_body.get("clientPolicy").is_none()
+    );
+    assert_ne!(changed_body["catalogVersion"], version);
 
     let enabled = |of: &Value| -> Vec<Value> {
         of["plugins"]["upserted"]
@@ -200,7 +203,7 @@ async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
             .map(|it| it.get("userEnabled").cloned().unwrap_or_default())
             .collect()
     };
-    assert_eq!(enabled(&changed), [json!(false), Value::Null, Value::Null]);
+    assert_eq!(enabled(&changed_body), [json!(false), Value::Null, Value::Null]);
     assert_eq!(enabled(&pull(&eve, NOTHING).await), [Value::Null, Value::Null, Value::Null]);
 }
 

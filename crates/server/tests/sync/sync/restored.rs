@@ -76,17 +76,17 @@ async fn sign_in(app: &TestApp, email: &str) -> Client {
 
 async fn a_device_that_returns_after_new_writes_pushes_its_items_again_too(database: TestDatabase) {
     let db = database.connect().await;
-    let lost = TestConfig::on(database).start().await;
+    let lost_server = TestConfig::on(database).start().await;
     let email = "ada@example.org";
     let todos_of = |it: &Value| todos(std::slice::from_ref(it));
-    let backup = push(&lost.sign_up(email).await, &todos_of(&todo(1, 1, "old"))).await;
+    let backup = push(&lost_server.sign_up(email).await, &todos_of(&todo(1, 1, "old"))).await;
     let late = written_now(2);
-    let before_restore = push(&sign_in(&lost, email).await, &todos_of(&late)).await;
+    let before_restore = push(&sign_in(&lost_server, email).await, &todos_of(&late)).await;
 
     restore(&db, cursor(&backup)).await;
-    let restored = TestConfig::beside(&lost).start().await;
-    let first = sign_in(&restored, email).await;
-    let second = sign_in(&restored, email).await;
+    let restored_server = TestConfig::beside(&lost_server).start().await;
+    let first = sign_in(&restored_server, email).await;
+    let second = sign_in(&restored_server, email).await;
     // A device without a cursor of the lost period does not notice the restore.
     let written = push(&first, &todos_of(&todo(3, 1, "new"))).await;
     assert!(cursor(&written) > cursor(&before_restore));

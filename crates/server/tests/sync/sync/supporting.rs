@@ -107,16 +107,16 @@ async fn events_are_paged(database: TestDatabase) {
         push(&ada, &todos(&[todo(number, 1, "x")])).await;
     }
 
-    let first = ada.get("/api/sync/events?limit=3").await.body;
-    let next = first["nextCursor"].as_str().expect("a cursor").to_owned();
-    let second = ada.get(&format!("/api/sync/events?limit=3&cursor={next}")).await.body;
+    let first_page = ada.get("/api/sync/events?limit=3").await.body;
+    let next = first_page["nextCursor"].as_str().expect("a cursor").to_owned();
+    let second_page = ada.get(&format!("/api/sync/events?limit=3&cursor={next}")).await.body;
 
     let count = |of: &Value| of["items"].as_array().expect("items").len();
-    assert_eq!(count(&first), 3);
-    assert_eq!(count(&second), 2);
-    assert!(second.get("nextCursor").is_none());
-    assert_eq!(first["items"][0]["kind"], "push");
-    assert_eq!(first["items"][0]["stored"], 1);
+    assert_eq!(count(&first_page), 3);
+    assert_eq!(count(&second_page), 2);
+    assert!(second_page.get("nextCursor").is_none());
+    assert_eq!(first_page["items"][0]["kind"], "push");
+    assert_eq!(first_page["items"][0]["stored"], 1);
     assert_eq!(ada.get("/api/sync/events?limit=0").await.refusal().0, 400);
 }
 
@@ -130,10 +130,10 @@ async fn a_reset_deletes_everything_and_preserves_the_highest_stamp(database: Te
     let path = format!("/api/sync/pull?since={}&limit=500", cursor(&before));
     let tag = ada.get(&path).await.header("etag").expect("a tag").to_owned();
 
-    let reset = ada.send("DELETE", "/api/sync/reset", &[], b"").await;
+    let reset_response = ada.send("DELETE", "/api/sync/reset", &[], b"").await;
 
-    assert_eq!(reset.status, 200);
-    assert_eq!(reset.body, json!({ "success": true }));
+    assert_eq!(reset_response.status, 200);
+    assert_eq!(reset_response.body, json!({ "success": true }));
     let after = pull(&ada, NOTHING).await;
     assert_eq!(changed_ids(&after), (vec![], vec![]));
     assert!(cursor(&after) > cursor(&before));

@@ -76,8 +76,8 @@ async fn chats_are_shared_between_two_devices(database: TestDatabase) {
     assert_eq!(response.status, 200, "sync 6.3");
     assert_eq!(response.body["lastAccessedAt"], desk.chats[&chat]["lastAccessedAt"], "sync 6.3");
 
-    let unknown = desk.get_json(&format!("/api/v1/chats/{}", Uuid::now_v7())).await;
-    assert_eq!(unknown.status, 404, "sync 6.3: an unknown one");
+    let unknown_response = desk.get_json(&format!("/api/v1/chats/{}", Uuid::now_v7())).await;
+    assert_eq!(unknown_response.status, 404, "sync 6.3: an unknown one");
 
     // The creation time is immutable (sync 6.4).
     let created = response.body["createdAt"].clone();

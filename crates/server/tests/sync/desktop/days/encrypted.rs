@@ -56,8 +56,12 @@ async fn one_of_two_devices_enables_encryption(database: TestDatabase) {
     let registered = laptop.register().await;
     assert!(!registered.is_first, "e2ee 6.1: another device is active");
     assert_eq!(laptop.own_status().await, Some(PENDING), "e2ee 8, Join by approval");
-    let approved = desk.approve(&laptop.id, Signature::Second).await;
-    assert!((200..300).contains(&approved.status), "e2ee 6, approve: {}", approved.text());
+    let approval_response = desk.approve(&laptop.id, Signature::Second).await;
+    assert!(
+        (200..300).contains(&approval_response.status),
+        "e2ee 6, approve: {}",
+        approval_response.text()
+    );
     assert_eq!(laptop.own_status().await, Some(ACTIVE), "e2ee 8, Join by approval");
     laptop.fetch_key().await;
     assert_eq!(laptop.umk, desk.umk, "e2ee 7, UMK wrap");

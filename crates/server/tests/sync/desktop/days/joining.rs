@@ -96,9 +96,13 @@ async fn a_device_approved_by_an_old_one_reads_everything(database: TestDatabase
     let mut laptop = world.device().await;
     laptop.register().await;
 
-    let approved = desk.approve(&laptop.id, Signature::First).await;
+    let approval_response = desk.approve(&laptop.id, Signature::First).await;
 
-    assert!((200..300).contains(&approved.status), "e2ee 7, v1: {}", approved.text());
+    assert!(
+        (200..300).contains(&approval_response.status),
+        "e2ee 7, v1: {}",
+        approval_response.text()
+    );
     laptop.fetch_key().await;
     settle([&mut laptop, &mut desk]).await;
     agree(&laptop, &desk, "after an approval of the first version");
@@ -209,15 +213,15 @@ async fn a_proof_key_may_be_set_late_and_only_once(database: TestDatabase) {
     assert!((200..300).contains(&put.status), "e2ee 6, proof-key: {}", put.text());
     assert_eq!(desk.e2ee_status().await["hasRecoveryProofKey"], true, "e2ee 6.1");
 
-    let repeated = desk.put_proof_key().await;
+    let repeated_response = desk.put_proof_key().await;
     assert!(
-        (200..300).contains(&repeated.status),
+        (200..300).contains(&repeated_response.status),
         "e2ee 9: an identical value: {}",
-        repeated.text()
+        repeated_response.text()
     );
 
     desk.umk = Some(Umk::generate());
-    let replaced = desk.put_proof_key().await;
-    assert_eq!(replaced.refusal(), (409, "proof_key_conflict"), "e2ee 9, proof-key");
+    let replacement_response = desk.put_proof_key().await;
+    assert_eq!(replacement_response.refusal(), (409, "proof_key_conflict"), "e2ee 9, proof-key");
     desk.umk = key;
 }
