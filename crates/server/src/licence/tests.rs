@@ -137,8 +137,8 @@ fn a_valid_file_is_in_force_and_its_licensee_is_logged() {
 fn each_kind_of_bad_file_is_refused_with_a_distinct_code() {
     let bench = TestServer::new();
     let valid_licence = bench.licence("Somebody");
-    let forged = valid_licence.replace(".ey", ".eY");
-    let later = valid_licence.replace("-v1.", "-v2.");
+    let forged_licence = valid_licence.replace(".ey", ".eY");
+    let later_version = valid_licence.replace("-v1.", "-v2.");
     let ended = bench.licence_ending("Somebody", Some(bench.clock.now()));
 
     for (content, code) in [
@@ -147,8 +147,8 @@ fn each_kind_of_bad_file_is_refused_with_a_distinct_code() {
         (Some(valid_licence.chars().take(valid_licence.len() / 2).collect()), "SVC-LIC-002"),
         (Some("no licence".repeat(100_000)), "SVC-LIC-002"),
         (Some(foreign()), "SVC-LIC-003"),
-        (Some(forged), "SVC-LIC-004"),
-        (Some(later), "SVC-LIC-005"),
+        (Some(forged_licence), "SVC-LIC-004"),
+        (Some(later_version), "SVC-LIC-005"),
         (Some(ended), "SVC-LIC-006"),
     ] {
         if let Some(content) = &content {
@@ -341,9 +341,9 @@ fn seats_are_those_of_the_licence_and_none_without_one() {
     let file = bench.open();
     let seats = LicenceSeats::new(file.state(), Arc::new(bench.clock.clone()));
 
-    let before = seats.limit();
+    let previous_limit = seats.limit();
     file.store(bench.licence("Somebody").as_bytes()).unwrap();
 
-    assert_eq!(before, Some(0));
+    assert_eq!(previous_limit, Some(0));
     assert_eq!(seats.limit(), Some(7));
 }

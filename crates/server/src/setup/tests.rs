@@ -135,15 +135,15 @@ fn a_token_that_others_can_read_gets_strict_permissions() {
 fn a_missing_or_empty_token_is_replaced() {
     let bench = TestServer::new();
     let setup = bench.setup();
-    let before = bench.token();
+    let previous_token = bench.token();
 
     fs::remove_file(bench.token_path()).unwrap();
-    assert!(!setup.token.verify(&before).unwrap());
+    assert!(!setup.token.verify(&previous_token).unwrap());
     setup.check();
     fs::write(bench.token_path(), "").unwrap();
     setup.check();
 
-    assert!(!setup.token.verify(&before).unwrap());
+    assert!(!setup.token.verify(&previous_token).unwrap());
     assert!(setup.token.verify(&bench.token()).unwrap());
 }
 
@@ -170,14 +170,14 @@ fn a_file_that_is_not_a_token_is_left_alone_and_authorises_nothing() {
 #[test]
 fn a_symbolic_link_is_not_a_token() {
     let bench = TestServer::new();
-    let elsewhere = bench.folder.path().join("elsewhere");
-    fs::write(&elsewhere, wrong().expose()).unwrap();
-    symlink(&elsewhere, bench.token_path()).unwrap();
+    let target = bench.folder.path().join("elsewhere");
+    fs::write(&target, wrong().expose()).unwrap();
+    symlink(&target, bench.token_path()).unwrap();
 
     let setup = bench.setup();
 
     assert!(!setup.token.verify(&wrong()).unwrap());
-    assert_eq!(fs::read_to_string(&elsewhere).unwrap(), *wrong().expose());
+    assert_eq!(fs::read_to_string(&target).unwrap(), *wrong().expose());
 }
 
 #[test]
@@ -211,13 +211,13 @@ async fn a_wrong_token_reveals_and_changes_nothing() {
     let bench = TestServer::new();
     let setup = bench.setup();
     let valid_licence = bench.licence("Somebody");
-    let almost = {
+    let almost_correct_token = {
         let token = bench.token().expose().trim().to_owned();
-        let last = if token.ends_with('A') { 'E' } else { 'A' };
-        token.chars().take(42).chain([last]).collect()
+        let other_last_letter = if token.ends_with('A') { 'E' } else { 'A' };
+        token.chars().take(42).chain([other_last_letter]).collect()
     };
 
-    for token in [wrong(), Secret::new(String::new()), Secret::new(almost)] {
+    for token in [wrong(), Secret::new(String::new()), Secret::new(almost_correct_token)] {
         for text in [valid_licence.as_str(), "no licence"] {
             let outcome = setup.install(&token, text.as_bytes()).await;
 
@@ -260,8 +260,8 @@ async fn one_of_many_concurrent_installations_succeeds() {
     let token = bench.token();
     let text = bench.licence("Somebody");
 
-    let all = (0..16).map(|_| setup.install(&token, text.as_bytes()));
-    let outcomes = futures_util::future::join_all(all).await;
+    let installations = (0..16).map(|_| setup.install(&token, text.as_bytes()));
+    let outcomes = futures_util::future::join_all(installations).await;
 
     assert_eq!(outcomes.iter().filter(|it| it.is_ok()).count(), 1);
 }

@@ -44,18 +44,19 @@ async fn a_deactivated_account_cannot_sign_in(db: Database) {
 async fn one_of_concurrent_rehashes_of_one_hash_succeeds(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
     let user = person(&db, "ada@example.org").await;
-    let old = Secret::new("first".to_owned());
+    let old_hash = Secret::new("first".to_owned());
     let new: Vec<_> = (0..16).map(|n| Secret::new(format!("second {n}"))).collect();
 
-    let outcomes = join_all(new.iter().map(|new| accounts.rehash(user, &old, new))).await;
-    let stored =
+    let outcomes = join_all(new.iter().map(|new| accounts.rehash(user, &old_hash, new))).await;
+    let stored_hash =
         accounts.by_email("ada@example.org").await.unwrap().unwrap().password_hash.unwrap();
-    accounts.rehash(user, &old, &Secret::new("third".to_owned())).await.unwrap();
+    accounts.rehash(user, &old_hash, &Secret::new("third".to_owned())).await.unwrap();
 
     assert!(outcomes.iter().all(Result::is_ok));
-    assert!(stored.expose().starts_with("second "));
-    let later = accounts.by_email("ada@example.org").await.unwrap().unwrap().password_hash.unwrap();
-    assert_eq!(later.expose(), stored.expose());
+    assert!(stored_hash.expose().starts_with("second "));
+    let later_hash =
+        accounts.by_email("ada@example.org").await.unwrap().unwrap().password_hash.unwrap();
+    assert_eq!(later_hash.expose(), stored_hash.expose());
 }
 
 async fn a_declaration_is_stored_with_its_effects(db: Database) {

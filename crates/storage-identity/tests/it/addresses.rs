@@ -104,7 +104,7 @@ async fn an_address_stored_by_an_earlier_version_is_taken(db: Database) {
 async fn older_addresses_are_folded_once_by_concurrent_instances(db: Database) {
     let karl = older(&db, "Karl@Bücher.example").await;
     let page = older(&db, "ida@xn--mller-kva.example").await;
-    let plain = older(&db, "Ada@Example.org").await;
+    let plain_user = older(&db, "Ada@Example.org").await;
     let umlaut = older(&db, "jürgen@example.org").await;
     let addresses = SqlAddresses::new(db.clone());
 
@@ -120,7 +120,7 @@ async fn older_addresses_are_folded_once_by_concurrent_instances(db: Database) {
         load_address(&db, page).await,
         pair("ida@müller.example", "ida@xn--mller-kva.example")
     );
-    assert_eq!(load_address(&db, plain).await, pair("Ada@Example.org", "ada@example.org"));
+    assert_eq!(load_address(&db, plain_user).await, pair("Ada@Example.org", "ada@example.org"));
     assert_eq!(load_address(&db, umlaut).await, pair("jürgen@example.org", "jürgen@example.org"));
     assert_eq!(addresses.fold().await.unwrap(), AddressesFolded::default());
 }
@@ -133,7 +133,7 @@ async fn an_account_is_found_before_its_address_is_folded(db: Database) {
 
 async fn colliding_accounts_keep_their_owners(db: Database) {
     let typed = older(&db, TYPED).await;
-    let sent = older(&db, SENT).await;
+    let sent_user = older(&db, SENT).await;
     let addresses = SqlAddresses::new(db.clone());
 
     let outcomes = join_all((0..8).map(|_| addresses.fold())).await;
@@ -142,10 +142,10 @@ async fn colliding_accounts_keep_their_owners(db: Database) {
         assert_eq!(result.shared, [typed]);
     }
     assert_eq!(found(&db, TYPED).await, [Some(typed); 3]);
-    assert_eq!(found(&db, SENT).await, [Some(sent); 3]);
+    assert_eq!(found(&db, SENT).await, [Some(sent_user); 3]);
 
     // Nor is either found by the address that is stored for the other.
-    for user in [typed, sent] {
+    for user in [typed, sent_user] {
         let (email, _) = load_address(&db, user).await;
         assert_eq!(found(&db, &email).await, [Some(user); 3]);
     }
@@ -169,11 +169,11 @@ async fn colliding_accounts_are_distinguished_by_their_stored_addresses(db: Data
 
 async fn the_folded_address_is_freed_when_its_account_is_deleted(db: Database) {
     let typed = older(&db, TYPED).await;
-    let sent = older(&db, SENT).await;
+    let sent_user = older(&db, SENT).await;
     let addresses = SqlAddresses::new(db.clone());
     addresses.fold().await.unwrap();
 
-    remove(&db, sent).await;
+    remove(&db, sent_user).await;
     let done = addresses.fold().await.unwrap();
 
     assert_eq!(done, AddressesFolded { folded: 1, shared: Vec::new() });

@@ -223,8 +223,8 @@ async fn a_deleted_or_deactivated_account_gets_no_app_password(db: Database) {
     deactivate(&db, ada).await;
 
     let deactivated = add(&db, first, VerifiedProof::Password).await;
-    let missing = new_in(SessionId::generate(), UserId::generate(), 2);
-    let missing_outcome = add(&db, missing, VerifiedProof::Password).await;
+    let password_of_missing_user = new_in(SessionId::generate(), UserId::generate(), 2);
+    let missing_outcome = add(&db, password_of_missing_user, VerifiedProof::Password).await;
 
     assert_eq!(deactivated, CredentialStoreOutcome::Gone);
     assert_eq!(missing_outcome, CredentialStoreOutcome::Gone);
@@ -280,11 +280,11 @@ async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {
     let bob = person(&db, "bob@example.org").await;
     let bobs_session = begin(&db, bob, 1, None).await;
     let expired_session = begin(&db, ada, 2, None).await;
-    let late =
+    let late_password =
         NewAppPassword { at: START + Duration::from_hours(2), ..new_in(expired_session, ada, 2) };
 
     let unknown = new_in(SessionId::generate(), ada, 1);
-    for new_password in [unknown, new_in(bobs_session, ada, 1), late] {
+    for new_password in [unknown, new_in(bobs_session, ada, 1), late_password] {
         assert_eq!(
             add(&db, new_password, VerifiedProof::Password).await,
             CredentialStoreOutcome::Gone

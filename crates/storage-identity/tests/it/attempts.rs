@@ -70,14 +70,14 @@ async fn returning_to_a_full_bucket_does_not_enlarge_it(db: Database) {
 async fn only_full_buckets_are_swept(db: Database) {
     let attempts = SqlRateLimitStore::new(db);
     attempts.attempt("full", TEN_A_MINUTE, START).await.unwrap();
-    let later = START + Duration::from_secs(6);
+    let later_time = START + Duration::from_secs(6);
     for _ in 0..10 {
-        attempts.attempt("empty", TEN_A_MINUTE, later).await.unwrap();
+        attempts.attempt("empty", TEN_A_MINUTE, later_time).await.unwrap();
     }
 
-    let swept = attempts.sweep(later).await.unwrap();
+    let swept = attempts.sweep(later_time).await.unwrap();
 
-    let refused_outcome = attempts.attempt("empty", TEN_A_MINUTE, later).await.unwrap();
+    let refused_outcome = attempts.attempt("empty", TEN_A_MINUTE, later_time).await.unwrap();
     assert_eq!(swept, 1);
     assert_eq!(refused_outcome, RateLimitOutcome::Wait(Duration::from_secs(6)));
 }

@@ -47,14 +47,14 @@ async fn a_candidate_is_the_active_account_with_the_address(db: Database) {
     let ada = person(&db, "Ada@example.org").await;
     person(&db, "bob@example.org").await;
 
-    let found = candidate(&db, " aDA@example.org ", "192.0.2.1", before()).await.unwrap();
+    let found_candidate = candidate(&db, " aDA@example.org ", "192.0.2.1", before()).await.unwrap();
     let unknown = candidate(&db, "eve@example.org", "192.0.2.1", before()).await;
     deactivate(&db, ada).await;
     let gone = candidate(&db, "ada@example.org", "192.0.2.1", before()).await;
 
-    assert_eq!(found.credentials.account.user, ada);
-    assert_eq!(found.credentials.password_hash.unwrap().expose(), "first");
-    assert!(!found.was_there_before && !found.has_factor);
+    assert_eq!(found_candidate.credentials.account.user, ada);
+    assert_eq!(found_candidate.credentials.password_hash.unwrap().expose(), "first");
+    assert!(!found_candidate.was_there_before && !found_candidate.has_factor);
     assert!(unknown.is_none() && gone.is_none());
 }
 

@@ -116,15 +116,16 @@ async fn is_accepted(db: &Database, user: UserId, verified: VerifiedProof) -> bo
 async fn a_second_enrolment_replaces_the_first(db: Database) {
     let user = person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
-    let later = START + Duration::from_secs(5);
+    let later_time = START + Duration::from_secs(5);
 
     let none = factors.factor(user).await.unwrap();
     let enrolled = [
         factors.begin(user, b"first", START).await.unwrap(),
-        factors.begin(user, b"second", later).await.unwrap(),
+        factors.begin(user, b"second", later_time).await.unwrap(),
     ];
 
-    let stored = Factor { sealed: b"second".to_vec(), state: FactorState::Pending { at: later } };
+    let stored =
+        Factor { sealed: b"second".to_vec(), state: FactorState::Pending { at: later_time } };
     assert_eq!(none, None);
     assert_eq!(enrolled, [EnrolmentOutcome::Pending; 2]);
     assert_eq!(factors.factor(user).await.unwrap(), Some(stored));
@@ -290,9 +291,9 @@ async fn a_change_ends_the_other_sessions_of_its_user(db: Database) {
     }
     let own_session = begin_session(&db, user, 3).await;
     begin_session(&db, other_user, 4).await;
-    let wrong = VerifiedProof::Code(Step(10));
+    let wrong_proof = VerifiedProof::Code(Step(10));
 
-    let refused = factors.disable(change(user, own_session), wrong).await.unwrap();
+    let refused = factors.disable(change(user, own_session), wrong_proof).await.unwrap();
     let all_alive = alive(&db, 1).await && alive(&db, 2).await;
     let done = factors.disable(change(user, own_session), VerifiedProof::Password).await.unwrap();
 
@@ -366,9 +367,9 @@ async fn an_ended_session_changes_nothing(db: Database) {
     let eves_session = begin_session(&db, eve, 2).await;
     end(&db, ended).await;
     let expired_session = begin_session(&db, user, 3).await;
-    let late =
+    let late_change =
         FactorChange { at: START + Duration::from_hours(1), ..change(user, expired_session) };
-    let refused = [change(user, ended), change(user, eves_session), late];
+    let refused = [change(user, ended), change(user, eves_session), late_change];
     factors.begin(user, b"sealed", START).await.unwrap();
     let codes = codes(0..10);
 

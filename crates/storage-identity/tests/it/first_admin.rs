@@ -19,10 +19,13 @@ pia_testkit::contract! {
 }
 
 fn admin(email: &str) -> NewAccount {
-    let new = newcomer(email);
-    let account =
-        Account { role: Role::Admin, email_verified_at: Some(START), ..new.account.clone() };
-    NewAccount { account, ..new }
+    let new_account = newcomer(email);
+    let account = Account {
+        role: Role::Admin,
+        email_verified_at: Some(START),
+        ..new_account.account.clone()
+    };
+    NewAccount { account, ..new_account }
 }
 
 async fn one_of_concurrent_first_administrators_is_created(db: Database) {
@@ -30,9 +33,9 @@ async fn one_of_concurrent_first_administrators_is_created(db: Database) {
     assert!(!store.exists().await.unwrap());
 
     let calls = (0..16).map(|n| {
-        let new = admin(&format!("{n}@example.org"));
-        let effects = SideEffects::audit(START, new.account.user, "made");
-        store.create_first_admin(new, SeatLimits::default(), effects)
+        let new_account = admin(&format!("{n}@example.org"));
+        let effects = SideEffects::audit(START, new_account.account.user, "made");
+        store.create_first_admin(new_account, SeatLimits::default(), effects)
     });
     let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 

@@ -201,13 +201,15 @@ async fn a_decoy_leaves_no_rows(db: Database) {
 }
 
 async fn a_new_account_is_stored_with_its_token(db: Database) {
-    let mut new = newcomer("ada@example.org");
+    let mut new_account = newcomer("ada@example.org");
     let tokens = SqlEmailTokens::new(db.clone());
-    let user = new.account.user;
-    new.verification = Some(token(1, VERIFICATION));
+    let user = new_account.account.user;
+    new_account.verification = Some(token(1, VERIFICATION));
 
-    let registered =
-        SqlAccounts::new(db.clone()).register(new, None, SideEffects::default()).await.unwrap();
+    let registered = SqlAccounts::new(db.clone())
+        .register(new_account, None, SideEffects::default())
+        .await
+        .unwrap();
 
     assert_eq!(registered, AccountCreationOutcome::Stored);
     assert!(verify(&tokens, user, 1, START).await);

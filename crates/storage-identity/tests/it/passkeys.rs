@@ -115,13 +115,13 @@ async fn count_emails(db: &Database, user: UserId) -> i64 {
 
 async fn passkeys_are_listed_in_the_order_they_were_added(db: Database) {
     let (user, session, passkeys) = ada(&db).await;
-    let first = passkey(1, 0);
-    let second = passkey(2, 5);
+    let first_passkey = passkey(1, 0);
+    let second_passkey = passkey(2, 5);
     let eve = person(&db, "eve@example.org").await;
 
-    assert_eq!(add(&db, user, session, &first).await, PasskeyCreationOutcome::Stored);
-    assert_eq!(add(&db, user, session, &second).await, PasskeyCreationOutcome::Stored);
-    record_use(&db, user, second.id, 6).await;
+    assert_eq!(add(&db, user, session, &first_passkey).await, PasskeyCreationOutcome::Stored);
+    assert_eq!(add(&db, user, session, &second_passkey).await, PasskeyCreationOutcome::Stored);
+    record_use(&db, user, second_passkey.id, 6).await;
 
     let entry = |it: &NewPasskey, used_at| PasskeyEntry {
         blocked_at: None,
@@ -131,24 +131,24 @@ async fn passkeys_are_listed_in_the_order_they_were_added(db: Database) {
         used_at,
         credential: it.credential.id.clone(),
     };
-    let expected = [entry(&first, None), entry(&second, Some(START))];
+    let expected = [entry(&first_passkey, None), entry(&second_passkey, Some(START))];
     assert_eq!(passkeys.of_user(user).await.unwrap(), expected);
     assert_eq!(passkeys.of_user(eve).await.unwrap(), []);
 }
 
 async fn a_passkey_is_found_by_its_credential_id(db: Database) {
     let (user, session, passkeys) = ada(&db).await;
-    let new = passkey(1, 0);
-    add(&db, user, session, &new).await;
+    let new_passkey = passkey(1, 0);
+    add(&db, user, session, &new_passkey).await;
 
     let found_passkey = passkeys.find(&[1; 16]).await.unwrap().unwrap();
-    let other = passkeys.find(&[1; 15]).await.unwrap();
+    let other_passkey = passkeys.find(&[1; 15]).await.unwrap();
 
-    assert_eq!(found_passkey.id, new.id);
+    assert_eq!(found_passkey.id, new_passkey.id);
     assert_eq!(found_passkey.user, user);
     assert_eq!(found_passkey.name, "Key 1");
     assert_eq!(found_passkey.key, "key 1");
-    assert_eq!(other, None);
+    assert_eq!(other_passkey, None);
 }
 
 async fn one_of_concurrent_passkeys_of_one_credential_is_stored(db: Database) {
@@ -183,12 +183,12 @@ async fn concurrent_passkeys_respect_the_limit(db: Database) {
 async fn a_change_ends_the_other_sessions_and_writes_its_effects(db: Database) {
     let (user, first, _) = ada(&db).await;
     session(&db, user, 2).await;
-    let new = passkey(1, 0);
+    let new_passkey = passkey(1, 0);
 
-    add(&db, user, first, &new).await;
+    add(&db, user, first, &new_passkey).await;
     let after_adding = (live(&db, user).await, count_audited(&db, user, "ended").await);
     session(&db, user, 3).await;
-    remove_passkey(&db, user, first, new.id).await;
+    remove_passkey(&db, user, first, new_passkey.id).await;
     let after_removing = (live(&db, user).await, count_audited(&db, user, "ended").await);
 
     assert_eq!(after_adding, (1, 1));
@@ -202,12 +202,12 @@ async fn an_ended_session_changes_nothing(db: Database) {
     let (user, first, passkeys) = ada(&db).await;
     let eve = person(&db, "eve@example.org").await;
     let eves = session(&db, eve, 2).await;
-    let new = passkey(1, 0);
-    add(&db, user, first, &new).await;
+    let new_passkey = passkey(1, 0);
+    add(&db, user, first, &new_passkey).await;
 
     for over in [SessionId::generate(), eves] {
         assert_eq!(add(&db, user, over, &passkey(2, 0)).await, PasskeyCreationOutcome::SessionOver);
-        assert!(!remove_passkey(&db, user, over, new.id).await);
+        assert!(!remove_passkey(&db, user, over, new_passkey.id).await);
     }
 
     assert_eq!(passkeys.of_user(user).await.unwrap().len(), 1);
@@ -219,21 +219,21 @@ async fn a_foreign_passkey_is_not_removed(db: Database) {
     let (user, session_of_ada, passkeys) = ada(&db).await;
     let eve = person(&db, "eve@example.org").await;
     let eves = session(&db, eve, 2).await;
-    let new = passkey(1, 0);
-    add(&db, user, session_of_ada, &new).await;
+    let new_passkey = passkey(1, 0);
+    add(&db, user, session_of_ada, &new_passkey).await;
 
-    assert!(!remove_passkey(&db, eve, eves, new.id).await);
-    assert_eq!(record_use(&db, eve, new.id, 0).await, PasskeyUseOutcome::Gone);
+    assert!(!remove_passkey(&db, eve, eves, new_passkey.id).await);
+    assert_eq!(record_use(&db, eve, new_passkey.id, 0).await, PasskeyUseOutcome::Gone);
     let stored = passkeys.of_user(user).await.unwrap();
     assert_eq!(stored.iter().map(|it| it.used_at).collect::<Vec<_>>(), [None]);
 }
 
 async fn one_of_concurrent_removals_succeeds(db: Database) {
     let (user, session, _) = ada(&db).await;
-    let new = passkey(1, 0);
-    add(&db, user, session, &new).await;
+    let new_passkey = passkey(1, 0);
+    add(&db, user, session, &new_passkey).await;
     let db = &db;
-    let id = new.id;
+    let id = new_passkey.id;
 
     let outcomes = join_all((0..16).map(|_| remove_passkey(db, user, session, id))).await;
 
@@ -243,12 +243,12 @@ async fn one_of_concurrent_removals_succeeds(db: Database) {
 
 async fn a_counter_only_increases(db: Database) {
     let (user, session, _) = ada(&db).await;
-    let new = passkey(1, 7);
-    add(&db, user, session, &new).await;
+    let new_passkey = passkey(1, 7);
+    add(&db, user, session, &new_passkey).await;
 
     let mut outcomes = Vec::new();
     for counter in [8, 8, 9, 0, u32::MAX] {
-        outcomes.push(record_use(&db, user, new.id, counter).await);
+        outcomes.push(record_use(&db, user, new_passkey.id, counter).await);
     }
 
     let expected = [
@@ -266,18 +266,18 @@ async fn a_counter_only_increases(db: Database) {
 async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     let (user, session, store) = ada(&db).await;
     let bob = person(&db, "bob@example.org").await;
-    let new = passkey(1, 7);
-    add(&db, user, session, &new).await;
-    record_use(&db, user, new.id, 7).await;
+    let new_passkey = passkey(1, 7);
+    add(&db, user, session, &new_passkey).await;
+    record_use(&db, user, new_passkey.id, 7).await;
     let effects = || SideEffects::audit(START, user, "unblocked");
     let change =
         |name: Option<&str>, unblock| PasskeyChange { name: name.map(str::to_owned), unblock };
 
-    let foreign = store.change(bob, new.id, change(Some("Mine"), true), effects()).await;
-    let renamed = store.change(user, new.id, change(Some("Work"), false), effects()).await;
+    let foreign = store.change(bob, new_passkey.id, change(Some("Mine"), true), effects()).await;
+    let renamed = store.change(user, new_passkey.id, change(Some("Work"), false), effects()).await;
     let still_blocked = store.of_user(user).await.unwrap();
     for _ in 0..2 {
-        assert!(store.change(user, new.id, change(None, true), effects()).await.unwrap());
+        assert!(store.change(user, new_passkey.id, change(None, true), effects()).await.unwrap());
     }
 
     assert!(!foreign.unwrap());
@@ -286,16 +286,16 @@ async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     assert_eq!(still_blocked[0].blocked_at, Some(START));
     assert_eq!(store.of_user(user).await.unwrap()[0].blocked_at, None);
     assert_eq!(count_audited(&db, user, "unblocked").await, 1);
-    assert_eq!(record_use(&db, user, new.id, 3).await, PasskeyUseOutcome::Recorded);
-    assert_eq!(record_use(&db, user, new.id, 3).await, PasskeyUseOutcome::RolledBack);
+    assert_eq!(record_use(&db, user, new_passkey.id, 3).await, PasskeyUseOutcome::Recorded);
+    assert_eq!(record_use(&db, user, new_passkey.id, 3).await, PasskeyUseOutcome::RolledBack);
 }
 
 async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
     let (user, session, _) = ada(&db).await;
-    let new = passkey(1, 7);
-    add(&db, user, session, &new).await;
+    let new_passkey = passkey(1, 7);
+    add(&db, user, session, &new_passkey).await;
     let db = &db;
-    let id = new.id;
+    let id = new_passkey.id;
 
     let outcomes = join_all((0..32).map(|_| record_use(db, user, id, 8))).await;
 
@@ -306,23 +306,23 @@ async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
 
 async fn a_passkey_without_a_counter_is_reusable(db: Database) {
     let (user, session, _) = ada(&db).await;
-    let new = passkey(1, 0);
-    add(&db, user, session, &new).await;
+    let new_passkey = passkey(1, 0);
+    add(&db, user, session, &new_passkey).await;
 
     for _ in 0..3 {
-        assert_eq!(record_use(&db, user, new.id, 0).await, PasskeyUseOutcome::Recorded);
+        assert_eq!(record_use(&db, user, new_passkey.id, 0).await, PasskeyUseOutcome::Recorded);
     }
-    assert_eq!(record_use(&db, user, new.id, 1).await, PasskeyUseOutcome::Recorded);
-    assert_eq!(record_use(&db, user, new.id, 0).await, PasskeyUseOutcome::RolledBack);
+    assert_eq!(record_use(&db, user, new_passkey.id, 1).await, PasskeyUseOutcome::Recorded);
+    assert_eq!(record_use(&db, user, new_passkey.id, 0).await, PasskeyUseOutcome::RolledBack);
 }
 
 async fn the_use_of_a_removed_passkey_is_not_recorded(db: Database) {
     let (user, session, _) = ada(&db).await;
-    let new = passkey(1, 0);
-    add(&db, user, session, &new).await;
-    remove_passkey(&db, user, session, new.id).await;
+    let new_passkey = passkey(1, 0);
+    add(&db, user, session, &new_passkey).await;
+    remove_passkey(&db, user, session, new_passkey.id).await;
 
-    assert_eq!(record_use(&db, user, new.id, 1).await, PasskeyUseOutcome::Gone);
+    assert_eq!(record_use(&db, user, new_passkey.id, 1).await, PasskeyUseOutcome::Gone);
     assert_eq!(count_audited(&db, user, "rolled back").await, 0);
 }
 
@@ -340,15 +340,15 @@ async fn a_removed_passkey_starts_no_session(db: Database) {
 
 async fn passkeys_of_a_deactivated_account_are_not_found(db: Database) {
     let (user, session, passkeys) = ada(&db).await;
-    let new = passkey(1, 0);
-    add(&db, user, session, &new).await;
+    let new_passkey = passkey(1, 0);
+    add(&db, user, session, &new_passkey).await;
 
     deactivate(&db, user).await;
 
     assert_eq!(passkeys.find(&[1; 16]).await.unwrap(), None);
-    assert_eq!(record_use(&db, user, new.id, 1).await, PasskeyUseOutcome::Gone);
+    assert_eq!(record_use(&db, user, new_passkey.id, 1).await, PasskeyUseOutcome::Gone);
     assert_eq!(add(&db, user, session, &passkey(2, 0)).await, PasskeyCreationOutcome::SessionOver);
-    assert!(!remove_passkey(&db, user, session, new.id).await);
+    assert!(!remove_passkey(&db, user, session, new_passkey.id).await);
 }
 
 async fn passkeys_are_deleted_with_their_account(db: Database) {

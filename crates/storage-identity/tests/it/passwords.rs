@@ -183,9 +183,9 @@ async fn a_foreign_wrong_or_expired_token_resets_nothing(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let eve = person(&db, "eve@example.org").await;
     put(&db, user, token(2, EmailTokenPurpose::Verification)).await;
-    let late = PasswordReset { at: token(1, RESET).expires_at, ..reset(user, 1, "second") };
+    let late_reset = PasswordReset { at: token(1, RESET).expires_at, ..reset(user, 1, "second") };
 
-    for refused in [reset(eve, 1, "second"), reset(user, 2, "second"), late] {
+    for refused in [reset(eve, 1, "second"), reset(user, 2, "second"), late_reset] {
         assert!(!passwords.reset(refused).await.unwrap());
     }
     assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("first"));

@@ -108,10 +108,10 @@ async fn an_expired_sign_in_is_not_taken_and_is_swept(db: Database) {
 }
 
 async fn a_sign_in_is_stored_encrypted(db: Database) {
-    let first = STATE;
-    let second = TokenHash([9; 32]);
-    put(&db, first).await;
-    put(&db, second).await;
+    let first_state = STATE;
+    let second_state = TokenHash([9; 32]);
+    put(&db, first_state).await;
+    put(&db, second_state).await;
 
     let rows = provider_flows::table.select(provider_flows::sealed);
     let loaded: Result<Vec<Vec<u8>>, DbError> =
@@ -128,8 +128,8 @@ async fn a_sign_in_is_stored_encrypted(db: Database) {
 
     let flows = SqlProviderFlows::new(db);
     let opened = [
-        flows.take(first, BROWSER, START).await.unwrap().is_some(),
-        flows.take(second, BROWSER, START).await.unwrap().is_some(),
+        flows.take(first_state, BROWSER, START).await.unwrap().is_some(),
+        flows.take(second_state, BROWSER, START).await.unwrap().is_some(),
     ];
     assert_eq!(opened.into_iter().filter(|it| *it).count(), 1);
 }

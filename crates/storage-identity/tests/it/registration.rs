@@ -65,11 +65,11 @@ async fn a_deactivated_account_takes_no_seat_but_keeps_its_address(db: Database)
 
 async fn an_account_is_stored_with_its_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let new = newcomer("Ada@Example.org");
-    let account = new.account.clone();
-    let user = new.account.user;
+    let new_account = newcomer("Ada@Example.org");
+    let account = new_account.account.clone();
+    let user = new_account.account.user;
 
-    accounts.register(new, None, SideEffects::audit(START, user, "made")).await.unwrap();
+    accounts.register(new_account, None, SideEffects::audit(START, user, "made")).await.unwrap();
 
     assert_eq!(accounts.find(user).await.unwrap(), Some(account));
     assert_eq!(count_audited(&db, user, "made").await, 1);

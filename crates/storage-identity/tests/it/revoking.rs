@@ -57,7 +57,7 @@ impl Person {
     }
 
     async fn refresh(&self, token: u8) -> RotationOutcome {
-        let presented = PresentedToken {
+        let presented_token = PresentedToken {
             hash: self.hash(token),
             successor: self.hash(token + 1),
             at: START,
@@ -65,7 +65,7 @@ impl Person {
             lifetime: HOUR,
             device: SignInDevice::default(),
         };
-        self.sessions.rotate(presented, revocation_effects).await.unwrap()
+        self.sessions.rotate(presented_token, revocation_effects).await.unwrap()
     }
 
     async fn page(&self, after: Option<Cursor>, limit: u16) -> Vec<SessionId> {
@@ -102,9 +102,9 @@ async fn live_sessions_are_listed_in_pages_newest_first(db: Database) {
     let mut after = None;
     for _ in 0..3 {
         let page = ada.page(after, 2).await;
-        let last = page.last().unwrap();
-        let at = started.iter().find(|it| it.1 == *last).unwrap().0;
-        after = Some(Cursor { at, id: last.0 });
+        let last_session = page.last().unwrap();
+        let at = started.iter().find(|it| it.1 == *last_session).unwrap().0;
+        after = Some(Cursor { at, id: last_session.0 });
         listed.extend(page);
     }
 
@@ -174,9 +174,9 @@ async fn an_ended_session_revokes_nothing(db: Database) {
     let ended = ada.begin(2, START).await;
     let expired_session = ada.begin(3, START - HOUR).await;
     ada.revoke(live_session, Revoked::One(ended.session)).await;
-    let foreign = SessionRef { user: ada.user, ..bob.begin(1, START).await };
+    let foreign_session_ref = SessionRef { user: ada.user, ..bob.begin(1, START).await };
 
-    for by in [ended, expired_session, foreign] {
+    for by in [ended, expired_session, foreign_session_ref] {
         assert_eq!(ada.revoke(by, Revoked::Others).await, None);
         assert_eq!(ada.revoke(by, Revoked::One(live_session.session)).await, None);
     }

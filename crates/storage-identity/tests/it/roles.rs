@@ -180,7 +180,7 @@ async fn deactivation_ends_sessions_and_challenges(db: Database) {
     roles.deactivate(user, START, effects).await.unwrap();
     roles.reactivate(user, SeatLimits::default(), nothing()).await.unwrap();
 
-    let presented = PresentedToken {
+    let presented_token = PresentedToken {
         hash: TokenHash([1; 32]),
         successor: TokenHash([3; 32]),
         at: START,
@@ -188,7 +188,7 @@ async fn deactivation_ends_sessions_and_challenges(db: Database) {
         lifetime: HOUR,
         device: device(),
     };
-    let rotation_outcome = sessions.rotate(presented, |_, _| nothing()).await.unwrap();
+    let rotation_outcome = sessions.rotate(presented_token, |_, _| nothing()).await.unwrap();
     let state = SqlAccounts::new(db.clone()).caller_state(user, id, START).await.unwrap();
     let owner = challenges.owner(TokenHash([2; 32]), 5, START).await.unwrap();
     assert_eq!(rotation_outcome, RotationOutcome::Refused);

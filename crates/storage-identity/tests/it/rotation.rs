@@ -57,7 +57,7 @@ impl Chain {
         token: u8,
         after: Duration,
     ) -> RotationOutcome {
-        let presented = PresentedToken {
+        let presented_token = PresentedToken {
             hash: self.hash(token),
             successor: self.hash(token + 1),
             at: START + after,
@@ -65,7 +65,7 @@ impl Chain {
             lifetime: LIFETIME,
             device,
         };
-        self.sessions().rotate(presented, reuse_effects).await.unwrap()
+        self.sessions().rotate(presented_token, reuse_effects).await.unwrap()
     }
 
     /// Returns the session's entry in its user's list.

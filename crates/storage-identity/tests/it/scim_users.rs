@@ -278,9 +278,9 @@ async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) 
 
     let repeated_outcome = create(&store, new_user(&[user_name("ada@example.org"), id])).await;
     assert_eq!(repeated_outcome, ScimUserCreationOutcome::Restored(ada.user));
-    let restored = store.find(ada.user).await.unwrap().unwrap();
-    assert_eq!(restored.attributes, ada.attributes);
-    assert!(!restored.is_active);
+    let restored_user = store.find(ada.user).await.unwrap().unwrap();
+    assert_eq!(restored_user.attributes, ada.attributes);
+    assert!(!restored_user.is_active);
 }
 
 async fn conditions_select_users(db: Database) {

@@ -72,10 +72,10 @@ async fn a_manager_sees_the_bases_of_the_group_alone(db: Database) {
     let access = BaseAccess::Group(sales);
     let listed_bases = bases.list(access).await.unwrap();
     assert_eq!(listed_bases.iter().map(|it| it.base.id).collect::<Vec<_>>(), [own_base]);
-    let foreign = BaseRef { access, id: other_base };
-    assert_eq!(bases.find(foreign).await.unwrap(), None);
-    assert_eq!(bases.stats(foreign, NOW, QUOTAS).await.unwrap(), None);
-    assert!(!bases.set_prompt(foreign, None, nothing()).await.unwrap());
+    let foreign_base = BaseRef { access, id: other_base };
+    assert_eq!(bases.find(foreign_base).await.unwrap(), None);
+    assert_eq!(bases.stats(foreign_base, NOW, QUOTAS).await.unwrap(), None);
+    assert!(!bases.set_prompt(foreign_base, None, nothing()).await.unwrap());
     let shared_base = bases.find(server(other_base)).await.unwrap().unwrap();
     assert_eq!(shared_base.shared_with, [sales]);
 }
@@ -159,11 +159,11 @@ async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
         BaseChangeOutcome::Done
     );
 
-    let nowhere = KnowledgeBaseId::generate();
-    let unknown_outcome = bases.bind(ada, &[nowhere], quotas, nothing()).await.unwrap();
-    assert_eq!(unknown_outcome, BaseChangeOutcome::UnknownBase(nowhere));
-    let unknown = bases.bind(PersonaId::generate(), &[], quotas, nothing()).await.unwrap();
-    assert_eq!(unknown, BaseChangeOutcome::Unknown);
+    let unknown_base = KnowledgeBaseId::generate();
+    let unknown_outcome = bases.bind(ada, &[unknown_base], quotas, nothing()).await.unwrap();
+    assert_eq!(unknown_outcome, BaseChangeOutcome::UnknownBase(unknown_base));
+    let unknown_outcome = bases.bind(PersonaId::generate(), &[], quotas, nothing()).await.unwrap();
+    assert_eq!(unknown_outcome, BaseChangeOutcome::Unknown);
 }
 
 async fn a_persona_counts_its_bases_for_the_groups_that_get_it(db: Database) {

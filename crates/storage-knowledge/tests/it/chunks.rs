@@ -75,9 +75,9 @@ async fn passages_have_their_neighbours(db: Database) {
     assert_eq!(passage.before.as_deref(), Some("one"));
     assert_eq!(passage.after.as_deref(), Some("three"));
 
-    let first = store.passages(&chunks[..1]).await.unwrap();
-    assert_eq!(first[0].before, None);
-    assert!((first[0].dense[0] - 1.0).abs() < f32::EPSILON);
+    let first_passages = store.passages(&chunks[..1]).await.unwrap();
+    assert_eq!(first_passages[0].before, None);
+    assert!((first_passages[0].dense[0] - 1.0).abs() < f32::EPSILON);
 }
 
 async fn the_texts_of_a_document_are_its_published_chunks_in_order(db: Database) {
@@ -109,13 +109,13 @@ async fn misses_are_counted_for_each_base(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     let law = base(&db, "Law", DEFAULT).await;
     let other_base = base(&db, "Other", DEFAULT).await;
-    let later = NOW + std::time::Duration::from_mins(1);
+    let later_time = NOW + std::time::Duration::from_mins(1);
     store.count_miss(&[travel, law], NOW).await.unwrap();
-    store.count_miss(&[travel], later).await.unwrap();
+    store.count_miss(&[travel], later_time).await.unwrap();
 
     let bases = SqlKnowledgeBases::new(db.clone());
     for (base, expected) in
-        [(travel, (2, Some(later))), (law, (1, Some(NOW))), (other_base, (0, None))]
+        [(travel, (2, Some(later_time))), (law, (1, Some(NOW))), (other_base, (0, None))]
     {
         let stats = bases.stats(server(base), NOW, QUOTAS).await.unwrap().unwrap();
         assert_eq!((stats.miss_count, stats.last_missed_at), expected);
@@ -144,14 +144,14 @@ async fn published_chunks_are_listed_by_id(db: Database) {
     let chunks = ingest(&db).await;
     let law = base(&db, "Law", DEFAULT).await;
     document(&db, law, "four").await;
-    let others = ingest(&db).await;
+    let other_chunks = ingest(&db).await;
     assert_eq!(store.list_published(None, None, 2).await.unwrap(), chunks[..2]);
 
     let following = store.list_published(None, Some(chunks[1]), 9).await.unwrap();
-    assert_eq!(following, [chunks[2], others[0]]);
+    assert_eq!(following, [chunks[2], other_chunks[0]]);
     assert_eq!(store.list_published(Some(travel), None, 9).await.unwrap(), chunks);
     assert_eq!(store.list_published(Some(travel), Some(chunks[1]), 9).await.unwrap(), chunks[2..]);
-    assert_eq!(store.list_published(Some(law), None, 9).await.unwrap(), others);
+    assert_eq!(store.list_published(Some(law), None, 9).await.unwrap(), other_chunks);
 
     let indexed = store.load_indexed(&[chunks[2], ChunkId::generate()]).await.unwrap();
     assert_eq!(indexed.len(), 1);

@@ -133,18 +133,18 @@ async fn a_document_of_the_same_source_is_replaced(db: Database) {
     let DocumentStoreOutcome::Created(id) = put(&db, travel, Some("file:a"), "one").await else {
         panic!("not created");
     };
-    let before = ingest(&db).await;
+    let previous_chunks = ingest(&db).await;
     let repeated_outcome = put(&db, travel, Some("file:a"), "one").await;
     assert_eq!(repeated_outcome, DocumentStoreOutcome::Unchanged(id, DocumentStatus::Ready));
     assert_eq!(put(&db, travel, Some("file:a"), "two").await, DocumentStoreOutcome::Replaced(id));
 
     // Searches find the previous content until the new one is published.
     let store = SqlChunks::new(db.clone());
-    assert_eq!(store.passages(&before).await.unwrap()[0].text, "one");
-    let after = ingest(&db).await;
-    assert!(store.passages(&before).await.unwrap().is_empty());
-    assert_eq!(store.passages(&after).await.unwrap()[0].text, "two");
-    assert_eq!(store.list_removed(10).await.unwrap(), before);
+    assert_eq!(store.passages(&previous_chunks).await.unwrap()[0].text, "one");
+    let later_chunks = ingest(&db).await;
+    assert!(store.passages(&previous_chunks).await.unwrap().is_empty());
+    assert_eq!(store.passages(&later_chunks).await.unwrap()[0].text, "two");
+    assert_eq!(store.list_removed(10).await.unwrap(), previous_chunks);
     assert_eq!(documents.list(server(travel)).await.unwrap().unwrap().len(), 1);
 }
 
@@ -204,9 +204,10 @@ async fn a_replacement_counts_its_growth_alone(db: Database) {
     assert_eq!(quota.resource, "KnowledgeStorageBytes");
     assert_eq!(quota.current, 1_001);
 
-    let none = GroupQuotas { monthly_tokens: 0, bytes: 2_000, ..QUOTAS };
+    let larger_quotas = GroupQuotas { monthly_tokens: 0, bytes: 2_000, ..QUOTAS };
     let documents = SqlDocuments::new(db.clone());
-    let full = documents.put(server(travel), content(None, "new"), none, change()).await.unwrap();
+    let full =
+        documents.put(server(travel), content(None, "new"), larger_quotas, change()).await.unwrap();
     let DocumentStoreOutcome::QuotaExceeded(quota) = full else { panic!("{full:?}") };
     assert_eq!(quota.resource, "MonthlyEmbeddingTokens");
     assert_eq!(quota.limit, 0);
@@ -253,21 +254,21 @@ async fn a_manager_of_another_group_finds_nothing(db: Database) {
     let travel = base(&db, "Travel", DEFAULT).await;
     let id = document(&db, travel, "one").await;
     let base = BaseRef { access: BaseAccess::Group(sales), id: travel };
-    let foreign = DocumentRef { base, document: id };
+    let foreign_document = DocumentRef { base, document: id };
 
     assert_eq!(documents.list(base).await.unwrap(), None);
-    assert_eq!(titles(&db, base, DocumentFilter::default()).await, [""; 0]);
-    assert_eq!(documents.find(foreign).await.unwrap(), None);
-    assert_eq!(documents.content(foreign).await.unwrap(), None);
-    assert!(!documents.delete(foreign, SideEffects::default()).await.unwrap());
-    assert!(!documents.retry(foreign, NOW, SideEffects::default()).await.unwrap());
+    assert_eq!(documents.find(foreign_document).await.unwrap(), None);
+    assert_eq!(documents.content(foreign_document).await.unwrap(), None);
+    assert!(!documents.delete(foreign_document, SideEffects::default()).await.unwrap());
+    assert!(!documents.retry(foreign_document, NOW, SideEffects::default()).await.unwrap());
 
     let new = || content(None, "two");
     let storage_outcome = documents.put(base, new(), QUOTAS, change()).await.unwrap();
     assert_eq!(storage_outcome, DocumentStoreOutcome::Unknown);
 
-    let stored = documents.replace(foreign, new(), QUOTAS, change()).await.unwrap();
-    assert_eq!(stored, DocumentStoreOutcome::Unknown);
+    let storage_outcome =
+        documents.replace(foreign_document, new(), QUOTAS, change()).await.unwrap();
+    assert_eq!(storage_outcome, DocumentStoreOutcome::Unknown);
     // Nor is a document found in another base.
     let law = super::fixture::base(&db, "Law", DEFAULT).await;
     assert_eq!(documents.find(of(law, id)).await.unwrap(), None);

@@ -37,8 +37,8 @@ async fn concurrent_questions_are_counted_up(db: Database) {
     let log = SqlQuestionLog::new(db.clone());
     let sales = group(&db, "Sales").await;
     log.record(sales, "who pays", NOW, 9).await.unwrap();
-    let all = (0..10).map(|_| log.record(DEFAULT, "who pays", after(1), 9));
-    assert!(join_all(all).await.iter().all(Result::is_ok));
+    let records = (0..10).map(|_| log.record(DEFAULT, "who pays", after(1), 9));
+    assert!(join_all(records).await.iter().all(Result::is_ok));
     log.record(DEFAULT, "who pays", after(7), 9).await.unwrap();
 
     let [counted] = questions(&log, DEFAULT).await.try_into().unwrap();
@@ -61,8 +61,8 @@ async fn concurrent_questions_do_not_exceed_the_limit_of_the_group(db: Database)
     assert_eq!(texts(&log, DEFAULT).await, ["d", "a", "c"]);
 
     let new: Vec<String> = (0..10).map(|it| format!("new {it}")).collect();
-    let all = new.iter().map(|it| log.record(DEFAULT, it, after(7), 3));
-    assert!(join_all(all).await.iter().all(Result::is_ok));
+    let records = new_texts.iter().map(|it| log.record(DEFAULT, it, after(7), 3));
+    assert!(join_all(records).await.iter().all(Result::is_ok));
     let texts = texts(&log, DEFAULT).await;
     assert!(texts.len() == 3 && texts.iter().all(|it| it.starts_with("new")), "{texts:?}");
     assert_eq!(questions(&log, sales).await.len(), 1);
@@ -76,18 +76,18 @@ async fn questions_are_listed_by_group_in_pages_and_deleted(db: Database) {
     }
     let page =
         async |after| log.page(DEFAULT, PageRequest { after, limit: 2 }).await.unwrap().unwrap();
-    let first = page(None).await;
-    let second = page(first.next).await;
-    let listed = [first.items, second.items].concat();
-    assert_eq!(listed.iter().map(|it| &*it.text).collect::<Vec<_>>(), ["c", "b", "a"]);
-    assert!(first.next.is_some() && second.next.is_none());
+    let first_page = page(None).await;
+    let second_page = page(first_page.next).await;
+    let listed_questions = [first_page.items, second_page.items].concat();
+    assert_eq!(listed_questions.iter().map(|it| &*it.text).collect::<Vec<_>>(), ["c", "b", "a"]);
+    assert!(first_page.next.is_some() && second_page.next.is_none());
 
-    let unknown = PageRequest { after: None, limit: 2 };
-    assert_eq!(log.page(GroupId::generate(), unknown).await.unwrap(), None);
+    let first_two = PageRequest { after: None, limit: 2 };
+    assert_eq!(log.page(GroupId::generate(), first_two).await.unwrap(), None);
 
-    assert!(!log.delete(sales, listed[0].id).await.unwrap());
+    assert!(!log.delete(sales, listed_questions[0].id).await.unwrap());
     assert!(!log.delete(DEFAULT, QuestionId::generate()).await.unwrap());
-    assert!(log.delete(DEFAULT, listed[0].id).await.unwrap());
+    assert!(log.delete(DEFAULT, listed_questions[0].id).await.unwrap());
     assert_eq!(texts(&log, DEFAULT).await, ["b", "a"]);
 }
 

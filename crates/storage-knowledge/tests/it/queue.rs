@@ -55,8 +55,8 @@ const CHARGED: i64 = 20;
 /// Claims the document that is due, and stores its new chunks.
 async fn claim_with_chunks(db: &Database, chunks: &[NewChunk]) -> IngestJob {
     let job = claim(db, NOW).await.unwrap();
-    let new = new_chunks(MODEL, chunks.to_vec());
-    assert!(SqlIngestQueue::new(db.clone()).put_chunks(job.claim, new).await.unwrap());
+    let new_content = new_chunks(MODEL, chunks.to_vec());
+    assert!(SqlIngestQueue::new(db.clone()).put_chunks(job.claim, new_content).await.unwrap());
     job
 }
 
@@ -303,8 +303,8 @@ async fn contexts_are_stored_and_charged(db: Database) {
     assert_eq!(pending_chunks[0].context.as_deref(), Some("About one."));
     assert_eq!(pending_chunks[1].context, None);
 
-    let too_many = QUOTA - CHARGED + 1;
-    let outcome = queue.reserve(job.claim, too_many, QUOTA, NOW).await.unwrap();
+    let too_many_tokens = QUOTA - CHARGED + 1;
+    let outcome = queue.reserve(job.claim, too_many_tokens, QUOTA, NOW).await.unwrap();
     assert_eq!(outcome, ReservationOutcome::QuotaExceeded);
 
     let vectors = pending_chunks.iter().map(|it| vector_of(it.id, 1)).collect();
@@ -356,8 +356,8 @@ async fn contexts_outlive_a_change_of_the_model(db: Database) {
 
     let job = claim(&db, NOW).await.unwrap();
     let chunks = vec![chunk(0, "one"), chunk(1, "two"), chunk(2, "three")];
-    let new = NewChunks { needs_contexts: true, ..new_chunks("m2", chunks) };
-    assert!(queue.put_chunks(job.claim, new).await.unwrap());
+    let new_content = NewChunks { needs_contexts: true, ..new_chunks("m2", chunks) };
+    assert!(queue.put_chunks(job.claim, new_content).await.unwrap());
 
     let pending_chunks = queue.pending(job.claim, LIMIT).await.unwrap();
     let contexts: Vec<_> = pending_chunks.iter().map(|it| it.context.as_deref()).collect();
@@ -381,8 +381,8 @@ async fn published_chunks_without_a_context_get_one(db: Database) {
     let job = claim_reindexed(&db).await;
 
     let chunks = vec![chunk(0, "one"), chunk(1, "two")];
-    let new = NewChunks { needs_contexts: true, ..new_chunks(MODEL, chunks) };
-    assert!(queue.put_chunks(job.claim, new).await.unwrap());
+    let new_content = NewChunks { needs_contexts: true, ..new_chunks(MODEL, chunks) };
+    assert!(queue.put_chunks(job.claim, new_content).await.unwrap());
 
     let pending_chunks = queue.pending(job.claim, LIMIT).await.unwrap();
     assert_eq!(pending_chunks.iter().map(|it| it.text.as_str()).collect::<Vec<_>>(), ["two"]);
@@ -416,10 +416,10 @@ async fn concurrent_reservations_do_not_exceed_the_quota(db: Database) {
 async fn charged_tokens_count_instead_of_reserved_ones(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
     let waiting = waiting_claim(&db).await;
-    let free = QUOTA - RESERVED - CHARGED;
+    let free_tokens = QUOTA - RESERVED - CHARGED;
 
-    let too_many_outcome = queue.reserve(waiting, free + 1, QUOTA, NOW).await.unwrap();
-    let exact_outcome = queue.reserve(waiting, free, QUOTA, NOW).await.unwrap();
+    let too_many_outcome = queue.reserve(waiting, free_tokens + 1, QUOTA, NOW).await.unwrap();
+    let exact_outcome = queue.reserve(waiting, free_tokens, QUOTA, NOW).await.unwrap();
 
     assert_eq!(too_many_outcome, ReservationOutcome::QuotaExceeded);
     assert_eq!(exact_outcome, ReservationOutcome::Done);
@@ -431,8 +431,8 @@ async fn a_month_has_its_own_tokens(db: Database) {
     let next_month = NOW + Duration::from_hours(24 * 40);
 
     // The open reservation of the other document counts in any month.
-    let free = QUOTA - RESERVED;
-    let outcome = queue.reserve(waiting, free, QUOTA, next_month).await.unwrap();
+    let free_tokens = QUOTA - RESERVED;
+    let outcome = queue.reserve(waiting, free_tokens, QUOTA, next_month).await.unwrap();
 
     assert_eq!(outcome, ReservationOutcome::Done);
 }

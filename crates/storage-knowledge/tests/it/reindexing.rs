@@ -290,9 +290,9 @@ async fn the_first_document_determines_the_model(db: Database) {
 async fn an_empty_base_has_no_model(db: Database) {
     let world = World::new(db.clone(), &["one"]).await;
     let documents = SqlDocuments::new(db);
-    let only = of(world.base, world.documents[0]);
+    let only_document = of(world.base, world.documents[0]);
 
-    assert!(documents.delete(only, SideEffects::default()).await.unwrap());
+    assert!(documents.delete(only_document, SideEffects::default()).await.unwrap());
 
     assert_eq!(world.models().await, (None, None));
     assert_eq!(world.reindex(OTHER).await, Some(0));

@@ -63,17 +63,24 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
     assert_eq!(listed_policies[0].document_bytes, DOCUMENT.len());
     assert_eq!(listed_policies[0].group_count, 0);
 
-    let other = ClientPolicyDraft::parse(Some("c"), None, None).unwrap();
-    let later = Timestamp::from_micros(NOW.micros() + 1);
-    let replacement_outcome =
-        policies.replace(b, update(other.clone(), later), noting("replace")).await.unwrap();
+    let other_draft = ClientPolicyDraft::parse(Some("c"), None, None).unwrap();
+    let later_time = Timestamp::from_micros(NOW.micros() + 1);
+    let replacement_outcome = policies
+        .replace(b, update(other_draft.clone(), later_time), noting("replace"))
+        .await
+        .unwrap();
     assert_eq!(replacement_outcome, PolicyStoreOutcome::Done);
 
-    let found = policies.find(b).await.unwrap().unwrap();
-    assert_eq!(found, ClientPolicy { id: b, draft: other.clone(), updated_at: later });
-    let nowhere = ClientPolicyId::generate();
-    let unknown_outcome =
-        policies.replace(nowhere, update(other, later), noting("replace")).await.unwrap();
+    let found_policy = policies.find(b).await.unwrap().unwrap();
+    assert_eq!(
+        found_policy,
+        ClientPolicy { id: b, draft: other_draft.clone(), updated_at: later_time }
+    );
+    let unknown_policy = ClientPolicyId::generate();
+    let unknown_outcome = policies
+        .replace(unknown_policy, update(other_draft, later_time), noting("replace"))
+        .await
+        .unwrap();
     assert_eq!(unknown_outcome, PolicyStoreOutcome::Unknown);
     assert_eq!(count_noted(&db, "create").await, 2);
     assert_eq!(count_noted(&db, "replace").await, 1);
@@ -81,29 +88,31 @@ async fn a_policy_is_stored_listed_and_replaced(db: Database) {
 
 async fn names_are_unique_among_live_policies(db: Database) {
     let policies = store(&db).await;
-    let first = create_policy(&policies, "Sales").await;
-    let second = create_policy(&policies, "Other").await;
-    let again =
+    let first_policy = create_policy(&policies, "Sales").await;
+    let second_policy = create_policy(&policies, "Other").await;
+    let namesake =
         ClientPolicy { id: ClientPolicyId::generate(), draft: draft("SALES"), updated_at: NOW };
 
-    let conflict_outcome = policies.create(again.clone(), ADMIN, noting("taken")).await.unwrap();
-    let renaming_outcome =
-        policies.replace(second, update(draft("sales"), NOW), noting("taken")).await.unwrap();
+    let conflict_outcome = policies.create(namesake.clone(), ADMIN, noting("taken")).await.unwrap();
+    let renaming_outcome = policies
+        .replace(second_policy, update(draft("sales"), NOW), noting("taken"))
+        .await
+        .unwrap();
     assert_eq!(conflict_outcome, PolicyStoreOutcome::NameTaken);
     assert_eq!(renaming_outcome, PolicyStoreOutcome::NameTaken);
     let repeated_outcome =
-        policies.replace(first, update(draft("SALES"), NOW), noting("same")).await.unwrap();
+        policies.replace(first_policy, update(draft("SALES"), NOW), noting("same")).await.unwrap();
     assert_eq!(repeated_outcome, PolicyStoreOutcome::Done);
 
-    let deletion_outcome = policies.delete(first, NOW, noting("delete")).await.unwrap();
+    let deletion_outcome = policies.delete(first_policy, NOW, noting("delete")).await.unwrap();
     assert_eq!(deletion_outcome, PolicyDeletionOutcome::Done);
     assert_eq!(
-        policies.create(again, ADMIN, noting("create")).await.unwrap(),
+        policies.create(namesake, ADMIN, noting("create")).await.unwrap(),
         PolicyStoreOutcome::Done
     );
-    assert!(policies.find(first).await.unwrap().is_none());
+    assert!(policies.find(first_policy).await.unwrap().is_none());
 
-    let twice = policies.delete(first, NOW, noting("delete")).await.unwrap();
+    let twice = policies.delete(first_policy, NOW, noting("delete")).await.unwrap();
     assert_eq!(twice, PolicyDeletionOutcome::Unknown);
     assert_eq!(count_noted(&db, "delete").await, 1);
     assert_eq!(count_noted(&db, "taken").await, 0);
@@ -212,9 +221,9 @@ async fn each_write_leaves_a_version(db: Database) {
     let id = create_policy(&policies, "One").await;
     let updates = (0..16).map(|n| update(draft(&format!("n{n}")), NOW));
 
-    let all = join_all(updates.map(|it| policies.replace(id, it, noting("r")))).await;
+    let outcomes = join_all(updates.map(|it| policies.replace(id, it, noting("r")))).await;
 
-    assert!(all.into_iter().all(|it| it.unwrap() == PolicyStoreOutcome::Done));
+    assert!(outcomes.into_iter().all(|it| it.unwrap() == PolicyStoreOutcome::Done));
     let listed = policies.versions(id).await.unwrap().unwrap();
     let numbers: Vec<i32> = listed.iter().map(|it| it.number).collect();
     assert_eq!(numbers, (1..=17).rev().collect::<Vec<_>>());
@@ -227,9 +236,9 @@ async fn each_write_leaves_a_version(db: Database) {
     assert_eq!(newest.document_bytes, DOCUMENT.len());
     assert_eq!(newest.written_by, Some(ADMIN));
 
-    let first = policies.version(id, 1).await.unwrap().unwrap();
-    assert_eq!(first.draft, draft("One"));
-    assert_eq!(first.written_at, NOW);
+    let first_policy = policies.version(id, 1).await.unwrap().unwrap();
+    assert_eq!(first_policy.draft, draft("One"));
+    assert_eq!(first_policy.written_at, NOW);
     assert!(policies.version(id, 18).await.unwrap().is_none());
 
     policies.delete(id, NOW, noting("delete")).await.unwrap();

@@ -117,14 +117,14 @@ async fn only_an_unused_group_other_than_the_default_one_is_deleted(db: Database
     groups.put(user, id, nothing()).await.unwrap();
     let remove = async |of| groups.remove(of, noting("removed")).await.unwrap();
 
-    let full = remove(id).await;
+    let outcome_with_members = remove(id).await;
     let default = remove(DEFAULT).await;
     groups.put(user, DEFAULT, nothing()).await.unwrap();
     let empty_outcome = remove(id).await;
     let repeated_outcome = remove(id).await;
 
     let in_use = GroupDeletionOutcome::InUse(GroupUse { members: 1, ..GroupUse::default() });
-    assert_eq!(full, in_use);
+    assert_eq!(outcome_with_members, in_use);
     assert_eq!(default, GroupDeletionOutcome::IsDefault);
     assert_eq!(empty_outcome, GroupDeletionOutcome::Done);
     assert_eq!(repeated_outcome, GroupDeletionOutcome::Unknown);

@@ -62,15 +62,15 @@ async fn members_are_paged_in_each_order(db: Database) {
         (MemberOrder::Email, [0, 1, 2]),
         (MemberOrder::EmailDescending, [2, 1, 0]),
     ] {
-        let first = page(order, None).await;
-        let second = page(order, first.next).await;
-        let all = first.items.iter().chain(&second.items).map(|it| it.user);
+        let first_page = page(order, None).await;
+        let second = page(order, first_page.next).await;
+        let all = first_page.items.iter().chain(&second.items).map(|it| it.user);
 
         assert_eq!(all.collect::<Vec<_>>(), expected.map(|it| users[it]), "{order:?}");
         assert_eq!(second.next, None, "{order:?}");
     }
-    let gone = Cursor { at: START, id: UserId::generate().0 };
-    let after_gone = page(MemberOrder::Email, Some(gone)).await;
+    let missing_cursor = Cursor { at: START, id: UserId::generate().0 };
+    let after_gone = page(MemberOrder::Email, Some(missing_cursor)).await;
     assert_eq!(after_gone.items[0].user, users[0]);
 }
 

@@ -155,12 +155,13 @@ async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
     let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
     assert_eq!(outcomes.iter().filter(|it| **it == PersonaAssignmentOutcome::Done).count(), 3);
-    let full = PersonaAssignmentOutcome::QuotaExceeded { group: "Sales".to_owned(), limit: 3 };
-    assert_eq!(outcomes.iter().filter(|it| **it == full).count(), 5);
-    let assigned =
+    let quota_refusal =
+        PersonaAssignmentOutcome::QuotaExceeded { group: "Sales".to_owned(), limit: 3 };
+    assert_eq!(outcomes.iter().filter(|it| **it == quota_refusal).count(), 5);
+    let assigned_persona =
         ids.iter().zip(&outcomes).find(|it| *it.1 == PersonaAssignmentOutcome::Done).unwrap().0;
     let repeated_outcome =
-        personas.assign(*assigned, &[sales], quotas(50), noting("assign")).await.unwrap();
+        personas.assign(*assigned_persona, &[sales], quotas(50), noting("assign")).await.unwrap();
     assert_eq!(repeated_outcome, PersonaAssignmentOutcome::Done);
     let other_outcome =
         personas.assign(ids[0], &[DEFAULT], quotas(0), noting("assign")).await.unwrap();

@@ -52,9 +52,11 @@ async fn a_setting_is_stored_replaced_and_removed(db: Database) {
     let first = store.load().await.unwrap();
     assert!(first.settings.is_empty());
     let by = Some(person(&db).await);
-    let one = SettingOverride { updated_by: by, ..setting("A:One", "1") };
+    let first_override = SettingOverride { updated_by: by, ..setting("A:One", "1") };
 
-    assert!(store.set(changes(std::slice::from_ref(&one)), first.version).await.unwrap());
+    assert!(
+        store.set(changes(std::slice::from_ref(&first_override)), first.version).await.unwrap()
+    );
     assert!(!store.set(changes(&[setting("A:Two", "2")]), first.version).await.unwrap());
     let layer = store.load().await.unwrap();
     assert!(layer.version > first.version);
@@ -71,9 +73,9 @@ async fn a_setting_is_stored_replaced_and_removed(db: Database) {
     assert!(!store.remove("A:One", version - 1, noting("remove")).await.unwrap());
     assert!(store.remove("A:One", version, noting("remove")).await.unwrap());
 
-    let last = store.load().await.unwrap();
-    assert!(last.version > version);
-    assert!(last.settings.is_empty());
+    let last_settings = store.load().await.unwrap();
+    assert!(last_settings.version > version);
+    assert!(last_settings.settings.is_empty());
     assert_eq!(count_noted(&db, "set").await, 2);
     assert_eq!(count_noted(&db, "remove").await, 1);
 }
@@ -87,14 +89,14 @@ async fn a_secret_is_stored_encrypted_and_not_audited(db: Database) {
     let other_keys = MasterKeys { current: Secret::new([9; 32]), previous: None };
     let other_seal = ServerSeal::new(other_keys);
     let with_other_key = db.clone().with_effects(other_seal, LiveSetting::new(false));
-    let unreadable = SqlSettingOverrides::new(with_other_key).load().await.unwrap();
+    let unreadable_settings = SqlSettingOverrides::new(with_other_key).load().await.unwrap();
     let layer = store.load().await.unwrap();
-    let plain = [setting("A:Key", "open"), setting("A:Name", "ada")];
+    let plain_settings = [setting("A:Key", "open"), setting("A:Name", "ada")];
     let (value, sealed) = setting_row(&db, "A:Key").await;
-    assert!(store.set(changes(&plain), layer.version).await.unwrap());
+    assert!(store.set(changes(&plain_settings), layer.version).await.unwrap());
 
     assert_eq!(texts(&layer), ["A:Key=secret s3cret", "A:Name=ada"]);
-    assert_eq!(texts(&unreadable), ["A:Key is unreadable", "A:Name=ada"]);
+    assert_eq!(texts(&unreadable_settings), ["A:Key is unreadable", "A:Name=ada"]);
     assert_eq!(value, "");
     assert!(sealed.is_some_and(|it| !it.windows(6).any(|bytes| bytes == b"s3cret")));
     assert_eq!(texts(&store.load().await.unwrap()), ["A:Key=open", "A:Name=ada"]);
@@ -108,9 +110,9 @@ async fn one_of_concurrent_changes_of_one_version_succeeds(db: Database) {
 
     let pair =
         |n| changes(&[setting(&format!("A:Key{n}"), "1"), setting(&format!("B:Key{n}"), "2")]);
-    let all = join_all((0..16).map(|n| store.set(pair(n), version)));
+    let writes = join_all((0..16).map(|n| store.set(pair(n), version)));
 
-    let stored_count = all.await.into_iter().filter(|it| *it.as_ref().unwrap()).count();
+    let stored_count = writes.await.into_iter().filter(|it| *it.as_ref().unwrap()).count();
     let layer = store.load().await.unwrap();
     assert_eq!(stored_count, 1);
     assert_eq!(layer.settings.len(), 2);

@@ -8,9 +8,9 @@ fn a_stored_licence_is_in_force_at_once_and_after_a_restart() {
     let file = bench.open();
     let wrapped_licence = bench.licence("Somebody").replace('.', ".\r\n ");
 
-    let stored = file.store(wrapped_licence.as_bytes()).unwrap();
+    let stored_licence = file.store(wrapped_licence.as_bytes()).unwrap();
 
-    assert_eq!(stored.licensee, "Somebody");
+    assert_eq!(stored_licence.licensee, "Somebody");
     assert_eq!(licensee(&file), "Somebody");
     assert_eq!(licensee(&bench.open()), "Somebody");
 }
@@ -47,7 +47,7 @@ fn a_licence_that_is_not_accepted_is_not_stored() {
     let valid_licence = bench.licence("Somebody");
     let file = bench.open();
     file.store(valid_licence.as_bytes()).unwrap();
-    let before = fs::read(bench.path()).unwrap();
+    let previous_content = fs::read(bench.path()).unwrap();
 
     let ended = bench.licence_ending("Somebody", Some(bench.clock.now()));
     for bad in [foreign(), String::new(), valid_licence.replace(".ey", ".eY")] {
@@ -55,16 +55,16 @@ fn a_licence_that_is_not_accepted_is_not_stored() {
     }
     assert!(matches!(file.store(ended.as_bytes()), Err(InstallError::Ended(_))));
 
-    assert_eq!(fs::read(bench.path()).unwrap(), before);
+    assert_eq!(fs::read(bench.path()).unwrap(), previous_content);
     assert_eq!(licensee(&file), "Somebody");
 }
 
 #[test]
 fn a_licence_that_cannot_be_written_changes_nothing() {
     let bench = TestServer::new();
-    let missing = bench.folder.path().join("absent/license.lic");
+    let missing_path = bench.folder.path().join("absent/license.lic");
     let clock = Arc::new(bench.clock.clone());
-    let file = LicenceFile::open(missing, bench.key.verifying_key(), clock);
+    let file = LicenceFile::open(missing_path, bench.key.verifying_key(), clock);
 
     let outcome = file.store(bench.licence("Somebody").as_bytes());
 
