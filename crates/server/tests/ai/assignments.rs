@@ -130,9 +130,9 @@ async fn a_brief_has_an_event_for_each_step_and_an_artifact(database: TestDataba
     assert!(material.contains("The move is on Friday."), "{material}");
     assert_eq!(material.matches("# Findings").count(), 2);
 
-    let listed = client.get(ASSIGNMENTS).await.body;
+    let list = client.get(ASSIGNMENTS).await.body;
     for missing in ["events", "artifactJson", "artifactText", "plaintextDroppedAt"] {
-        assert!(!keys(&listed[0]).contains(&missing), "{missing}");
+        assert!(!keys(&list[0]).contains(&missing), "{missing}");
     }
 }
 
@@ -243,15 +243,15 @@ async fn administrators_see_and_end_assignments_without_contents(database: TestD
     let path = accepted(&client, "brief").await;
     ended(&client, &path).await;
 
-    let listed = console.get("/api/admin/assignments").await.body;
+    let list = console.get("/api/admin/assignments").await.body;
 
-    assert_eq!(listed[0]["status"], "Completed");
-    assert_eq!(listed[0]["tokensSpent"], 126);
+    assert_eq!(list[0]["status"], "Completed");
+    assert_eq!(list[0]["tokensSpent"], 126);
     for missing in ["artifactJson", "errorMessage", "events"] {
-        assert!(!keys(&listed[0]).contains(&missing), "{missing}");
+        assert!(!keys(&list[0]).contains(&missing), "{missing}");
     }
 
-    let id = listed[0]["id"].as_str().expect("an id");
+    let id = list[0]["id"].as_str().expect("an id");
     let terminate = format!("/api/admin/assignments/{id}/terminate");
     let terminated = console.write("POST", &terminate, Value::Null).await;
     assert_eq!(terminated.status, 200);

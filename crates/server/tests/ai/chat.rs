@@ -217,12 +217,12 @@ async fn tool_calls_and_their_results_are_forwarded() {
     assert_eq!(stream.calls[0].arguments, r#"{"city":"Bern"}"#);
     assert_eq!(Some(stream.calls[0].id.as_str()), call["id"].as_str());
 
-    let mut next = with_tool(streaming_request(prompt));
+    let mut next_body = with_tool(streaming_request(prompt));
     let result = json!({ "role": "tool", "tool_call_id": call["id"], "content": "rain" });
     for message in [choice["message"].clone(), result] {
-        next["messages"].as_array_mut().unwrap().push(message);
+        next_body["messages"].as_array_mut().unwrap().push(message);
     }
-    let stream = Heard::of(&ada.post(CHAT, &next).await);
+    let stream = Heard::of(&ada.post(CHAT, &next_body).await);
     assert_eq!(stream.text, "The tool said: rain");
 }
 
@@ -281,14 +281,14 @@ async fn calls_without_an_upstream_are_refused_as_not_configured() {
     let ada = app.signed_in().await;
 
     let status = ada.get("/api/ai/status").await;
-    let mut refused = vec![ada.post(OPTIMIZE, &json!({ "text": "x" })).await];
+    let mut refused_responses = vec![ada.post(OPTIMIZE, &json!({ "text": "x" })).await];
     for (path, body) in [(CHAT, chat_request("x")), (COMPLETIONS, streaming_request("x"))] {
-        refused.push(ada.post(path, &body).await);
+        refused_responses.push(ada.post(path, &body).await);
     }
 
     assert_eq!(status.status, 200);
     assert_eq!(status.body, json!({ "available": false, "modes": [] }));
-    for answer in refused {
+    for answer in refused_responses {
         assert_eq!(answer.status, 503);
         assert_eq!(answer.error(), "ai_not_configured");
     }

@@ -101,11 +101,11 @@ async fn connectors_are_refused_with_a_reason() {
         assert_eq!(refused(body.clone()).await.refusal(), (400, "validation_failed"), "{body}");
     }
 
-    let listed = console.get(CONNECTORS).await.body;
-    assert_eq!(listed.as_array().expect("a list").len(), 1);
-    assert!(!listed.to_string().contains("pia_pod_"));
+    let list = console.get(CONNECTORS).await.body;
+    assert_eq!(list.as_array().expect("a list").len(), 1);
+    assert!(!list.to_string().contains("pia_pod_"));
 
-    let path = format!("{CONNECTORS}/{}", listed[0]["id"].as_str().expect("an id"));
+    let path = format!("{CONNECTORS}/{}", list[0]["id"].as_str().expect("an id"));
     assert_eq!(console.write("DELETE", &path, json!(null)).await.status, 200);
     assert_eq!(console.get(CONNECTORS).await.body, json!([]));
 }

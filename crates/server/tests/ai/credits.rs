@@ -196,18 +196,18 @@ async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
     let settings = "credits.hourly=1200 credits.daily=2300";
     let scene = start(database, settings).await;
     let Scene { ada, clock, .. } = &scene;
-    let long = format!("demo:chunks=300 {}", "word ".repeat(50));
+    let long_text = format!("demo:chunks=300 {}", "word ".repeat(50));
 
-    let first_response = ada.post(CHAT, &capped(&long, 1000)).await;
+    let first_response = ada.post(CHAT, &capped(&long_text, 1000)).await;
     reported_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
     let hourly = refused(&ada.post(CHAT, &capped("good day", 1000)).await);
     let used = reported(ada).await["hourly"]["used"].clone();
-    let mut last = Value::Null;
+    let mut last_refusal = Value::Null;
     for _ in 0..9 {
         clock.advance(Duration::from_mins(62));
-        let answer = ada.post(CHAT, &capped(&long, 1000)).await;
+        let answer = ada.post(CHAT, &capped(&long_text, 1000)).await;
         if answer.status != 200 {
-            last = refused(&answer);
+            last_refusal = refused(&answer);
             break;
         }
         reported_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
@@ -216,8 +216,8 @@ async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
     assert_eq!(first_response.status, 200, "{}", first_response.text());
     let of = |period: &str, limit: i64, used: &Value| json!({ "period": period, "unit": "credits", "limit": limit, "used": used });
     assert_eq!(hourly, of("hourly", 1200, &used));
-    assert_eq!(last["period"], "daily", "{last}");
-    assert_eq!(last, of("daily", 2300, &last["used"]));
+    assert_eq!(last_refusal["period"], "daily", "{last_refusal}");
+    assert_eq!(last_refusal, of("daily", 2300, &last_refusal["used"]));
 }
 
 async fn a_week_that_is_used_up_reports_of_pool_and_top_ups(database: TestDatabase) {
@@ -347,12 +347,12 @@ async fn an_answer_is_capped_by_what_is_left(database: TestDatabase) {
     body["max_completion_tokens"] = 90_000.into();
     reported_once(ada, |it| it["daily"]["used"] == 7).await;
     ada.post(CHAT, &body).await;
-    let left = demo.last().body;
+    let last_request = demo.last().body;
 
     assert_eq!(requested, 1500);
-    let cap = left["max_completion_tokens"].as_i64().unwrap_or_default();
-    assert!((1900..2000).contains(&cap), "{left}");
-    assert_eq!(left.get("max_tokens"), None);
+    let cap = last_request["max_completion_tokens"].as_i64().unwrap_or_default();
+    assert!((1900..2000).contains(&cap), "{last_request}");
+    assert_eq!(last_request.get("max_tokens"), None);
 }
 
 async fn a_text_that_the_budget_had_cut_off_is_refused_as_the_budget_is(database: TestDatabase) {
@@ -414,15 +414,21 @@ async fn top_ups_are_granted_and_checked_from_the_command_line(database: TestDat
     let Scene { app, .. } = &scene;
 
     let input = app.admin("credits top-up default 7").await;
-    let again = app.admin("credits top-up DEFAULT 3").await;
-    let unknown = app.admin("credits top-up Nobody 3").await;
+    let repeated_top_up = app.admin("credits top-up DEFAULT 3").await;
+    let unknown_top_up = app.admin("credits top-up Nobody 3").await;
     let sound = app.admin("credits check").await;
     app.execute("UPDATE credit_windows SET reserved = 5").await;
     let unsound = app.admin("credits check").await;
 
     assert_eq!(input.expect("a top-up"), "7 credits added to group Default, 7 in total\n");
-    assert_eq!(again.expect("a top-up"), "3 credits added to group Default, 10 in total\n");
-    assert!(unknown.is_err_and(|it| it.to_string().contains("no group has the name or id Nobody")));
+    assert_eq!(
+        repeated_top_up.expect("a top-up"),
+        "3 credits added to group Default, 10 in total\n"
+    );
+    assert!(
+        unknown_top_up
+            .is_err_and(|it| it.to_string().contains("no group has the name or id Nobody"))
+    );
     assert_eq!(sound.expect("a check"), "Reserved credits match the reservations of open calls\n");
     assert!(unsound.is_err_and(|it| it.to_string().contains("top-up: reserved 5, open 0")));
     assert_eq!(app.count("audit_entries WHERE action = 'Group.ToppedUp'").await, 2);
@@ -470,10 +476,10 @@ async fn reservations_of_a_killed_server_are_released_by_another(database: TestD
     }
     assert!(demo.until(|it| it.open == 100).await);
 
-    let before = count_rows(&database, "credit_reservations").await;
+    let previous_count = count_rows(&database, "credit_reservations").await;
     program.signal("KILL");
     program.end().await;
-    let left = count_rows(&database, "credit_reservations").await;
+    let remaining_count = count_rows(&database, "credit_reservations").await;
     // As if fifteen seconds had passed.
     let past = match database.provider() {
         DatabaseKind::Postgres => "now() - interval '1 second'",
@@ -486,8 +492,8 @@ async fn reservations_of_a_killed_server_are_released_by_another(database: TestD
     let words = ["admin", "credits", "check"];
     let check = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
 
-    assert_eq!(before, 100);
-    assert_eq!(left, 100);
+    assert_eq!(previous_count, 100);
+    assert_eq!(remaining_count, 100);
     assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
     assert_eq!(count_rows(&database, "credit_windows WHERE reserved <> 0").await, 0);
     drop((open, next));

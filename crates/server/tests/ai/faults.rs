@@ -244,25 +244,26 @@ async fn after_every_fault_of_an_upstream_nothing_is_left_open(database: TestDat
     let (app, ada) = start(TestConfig::on(database).with_upstream(&upstream.endpoint)).await;
 
     // Callers who disconnect while the upstream is silent do move the gauges.
-    let mut open = Vec::new();
+    let mut open_calls = Vec::new();
     for (path, body) in requests() {
-        open.push(Live::ask(&ada, path, &body).await);
+        open_calls.push(Live::ask(&ada, path, &body).await);
     }
     until(async || (read_gauges(&app, LOAD).await == [3, MAX_WAITING_CALLS, 1]).then_some(()))
         .await;
-    drop(open);
+    drop(open_calls);
     wait_until_idle(&app, Some(&upstream)).await;
     let tasks = alive_tasks();
 
     for fault in faults() {
-        let before = upstream.calls();
+        let previous_calls = upstream.calls();
         upstream.set_behaviour(&fault.behaviour);
         assert_results(&ada, fault.name, fault.results).await;
-        assert_eq!(upstream.calls() - before, 3, "{}: no call is repeated", fault.name);
+        assert_eq!(upstream.calls() - previous_calls, 3, "{}: no call is repeated", fault.name);
     }
 
-    let short = json!({ "FirstByteTimeout": "2s", "SilenceTimeout": "2s", "AnswerTimeout": "2s" });
-    app.reload(&json!({ "Ai": short }));
+    let short_timeouts =
+        json!({ "FirstByteTimeout": "2s", "SilenceTimeout": "2s", "AnswerTimeout": "2s" });
+    app.reload(&json!({ "Ai": short_timeouts }));
     for fault in timeout_faults() {
         upstream.set_behaviour(&fault.behaviour);
         assert_results(&ada, fault.name, fault.results).await;

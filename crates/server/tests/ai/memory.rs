@@ -60,23 +60,23 @@ async fn bodies_share_a_memory_limit_until_they_are_forwarded() {
         .await;
     let ada = app.signed_in().await;
     let ben = app.signed_in().await;
-    let full = image(30 * MIB, chat_request(""));
+    let large_body = image(30 * MIB, chat_request(""));
     let stream = image(30 * MIB, streaming_request(""));
 
-    for body in [&full, &stream] {
+    for body in [&large_body, &stream] {
         let mut first_call = send_chat(&ada, body).await;
         // The upstream takes the connection, and reads nothing yet.
         let unread = upstream.accept().await;
         if body == &stream {
             first_call.until(": keep-alive").await;
         }
-        let second_response = ben.send("POST", CHAT, &[JSON], &full).await;
-        let more_response = ada.send("POST", CHAT, &[JSON], &full).await;
+        let second_response = ben.send("POST", CHAT, &[JSON], &large_body).await;
+        let more_response = ada.send("POST", CHAT, &[JSON], &large_body).await;
         let small_response = app.anonymous().get("/health").await;
         let mut call = unread.read().await;
-        let third_call = send_chat(&ada, &full).await;
-        let mut next = upstream.call().await;
-        for call in [&mut call, &mut next] {
+        let third_call = send_chat(&ada, &large_body).await;
+        let mut next_call = upstream.call().await;
+        for call in [&mut call, &mut next_call] {
             call.write(&response("200 OK", "content-type: application/json\r\n", WHOLE)).await;
         }
 
@@ -157,8 +157,8 @@ async fn stalled_readers_take_little_memory() {
         let live_call = send_chat(&ada, streaming_request("x").to_string().as_bytes()).await;
         let mut call = upstream.call().await;
         call.write(EVENTS).await;
-        let sent = call.flood(events.as_bytes(), 50 * MIB).await;
-        assert!(sent < 50 * MIB, "the server took all in");
+        let sent_bytes = call.flood(events.as_bytes(), 50 * MIB).await;
+        assert!(sent_bytes < 50 * MIB, "the server took all in");
         stalled.push((live_call, call));
     }
     let grown = peak(&program) - before;

@@ -83,10 +83,9 @@ async fn a_group_maps_modes_personas_and_names_to_models(database: TestDatabase)
         assert_eq!(answered(&ada, "Assistant", &with("model", unusable)).await, "default");
     }
 
-    let listed = ada.get(MODELS).await.body;
-    assert_eq!(listed["object"], "list");
-    let ids: Vec<_> =
-        listed["data"].as_array().expect("models").iter().map(|it| &it["id"]).collect();
+    let list = ada.get(MODELS).await.body;
+    assert_eq!(list["object"], "list");
+    let ids: Vec<_> = list["data"].as_array().expect("models").iter().map(|it| &it["id"]).collect();
     assert_eq!(ids, ["pia-cloud", "large"]);
     for (name, id) in [("large", "large"), ("Large", "large"), ("pia-cloud", "pia-cloud")] {
         let model = ada.get(&format!("{MODELS}/{name}")).await;
@@ -151,17 +150,18 @@ async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
         .await;
     }
 
-    let mut open = Vec::new();
+    let mut open_calls = Vec::new();
     for client in [&ada, &ada, &remote_client, &remote_client] {
-        open.push(Live::ask(client, CHAT, &streaming_request("demo:silent=1 good day")).await);
+        open_calls
+            .push(Live::ask(client, CHAT, &streaming_request("demo:silent=1 good day")).await);
     }
     assert!(demo.until(|it| it.open == 4).await);
 
-    let refused = [
+    let refused_responses = [
         ada.post(CHAT, &chat_request("x")).await,
         remote_client.post(CHAT, &chat_request("x")).await,
     ];
-    drop(open);
+    drop(open_calls);
     assert!(demo.until(|it| it.open == 0).await);
 
     let served = until(async || {
@@ -169,7 +169,7 @@ async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
         (answer.status == 200).then_some(())
     });
 
-    assert_eq!(refused.each_ref().map(TestResponse::refusal), [(503, "ai_crowded"); 2]);
+    assert_eq!(refused_responses.each_ref().map(TestResponse::refusal), [(503, "ai_crowded"); 2]);
     served.await;
     assert_eq!(demo.call_counts().calls, 5);
 }

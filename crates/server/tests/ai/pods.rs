@@ -218,14 +218,14 @@ async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
 
     let closed = timeout(Duration::from_secs(6), pod.line_after("closed")).await.expect("in time");
     assert!(closed.contains("no longer valid"), "{closed}");
-    let mut again = Pod::start(&app, &token, "json");
-    assert!(again.line_after("refused").await.contains("401"));
+    let mut refused_pod = Pod::start(&app, &token, "json");
+    assert!(refused_pod.line_after("refused").await.contains("401"));
 
     let issue_response = console.write("POST", &path, json!({})).await;
     assert_eq!(issue_response.status, 201, "{}", issue_response.text());
     let token = issue_response.body["token"].as_str().expect("a token").to_owned();
-    let mut third = Pod::start(&app, &token, "json");
-    assert_eq!(third.line_after("ready").await, id);
+    let mut reconnected_pod = Pod::start(&app, &token, "json");
+    assert_eq!(reconnected_pod.line_after("ready").await, id);
 
     // Other credentials are none.
     let negotiate = "/hubs/pod-uplink/negotiate?negotiateVersion=1";
@@ -251,14 +251,14 @@ async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
     let connectors = console.get(CONNECTORS).await.body;
     let connector = connectors.as_array().expect("a list").iter().find(|it| it["id"] == id);
     let token_id = connector.expect("the connector")["tokens"][0]["id"].as_str().expect("a token");
-    let own = format!("{CONNECTORS}/{id}/tokens/{token_id}");
-    let unknown = format!("{CONNECTORS}/{id}/tokens/{id}");
-    assert_eq!(console.write("DELETE", &unknown, json!({})).await.status, 404);
+    let own_path = format!("{CONNECTORS}/{id}/tokens/{token_id}");
+    let unknown_path = format!("{CONNECTORS}/{id}/tokens/{id}");
+    assert_eq!(console.write("DELETE", &unknown_path, json!({})).await.status, 404);
 
     let body = json!({ "tool": "patient", "arguments": {} });
     let revoking = async {
         pod.line_after("waits").await;
-        assert_eq!(console.write("DELETE", &own, json!({})).await.status, 200);
+        assert_eq!(console.write("DELETE", &own_path, json!({})).await.status, 200);
         pod.line_after("closed").await
     };
     let called = timeout(TIMEOUT, join(console.write("POST", &test, body), revoking)).await;
@@ -278,8 +278,8 @@ async fn a_connected_pod_replaces_its_token(database: TestDatabase) {
 
     // Both are valid for a day.
     for token in [&old, token] {
-        let mut other = Pod::start(&app, token, "json");
-        assert_eq!(other.line_after("ready").await, id);
+        let mut other_pod = Pod::start(&app, token, "json");
+        assert_eq!(other_pod.line_after("ready").await, id);
     }
 
     let audit = console.get("/api/admin/audit?limit=50&action=Connector.TokenRotated").await.text();
@@ -325,11 +325,11 @@ async fn an_administrator_tries_a_tool_and_ends_the_pod(database: TestDatabase) 
 
     let pods = console.get("/api/admin/connectors/pods").await.body;
     let drain = |pod: &str| format!("{CONNECTORS}/pods/{pod}/drain");
-    let unknown = drain("0199f0e0-0000-7000-8000-0000000000ff");
-    assert_eq!(console.write("POST", &unknown, json!({})).await.status, 404);
+    let unknown_path = drain("0199f0e0-0000-7000-8000-0000000000ff");
+    assert_eq!(console.write("POST", &unknown_path, json!({})).await.status, 404);
 
-    let own = drain(pods[0]["id"].as_str().expect("an id"));
-    assert_eq!(console.write("POST", &own, json!({})).await.status, 200);
+    let own_path = drain(pods[0]["id"].as_str().expect("an id"));
+    assert_eq!(console.write("POST", &own_path, json!({})).await.status, 200);
     let closed = timeout(Duration::from_secs(6), pod.line_after("closed")).await.expect("in time");
     assert!(closed.contains("An administrator has ended this pod."), "{closed}");
 }

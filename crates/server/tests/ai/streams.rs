@@ -275,16 +275,16 @@ async fn a_stalled_reader_slows_the_upstream_and_loses_nothing() {
     let live_call = Live::ask(&ada, CHAT, &streaming_request("x")).await;
     let mut call = upstream.call().await;
     call.write(EVENTS).await;
-    let taken = call.flood(large.as_bytes(), 64 << 20).await;
+    let taken_bytes = call.flood(large.as_bytes(), 64 << 20).await;
     let (answer, ()) = tokio::join!(live_call.read_to_end(), async {
         // The rest of the partial event, and the end.
-        call.write(&large.as_bytes()[taken % large.len()..]).await;
+        call.write(&large.as_bytes()[taken_bytes % large.len()..]).await;
         call.write(format!("{END}{DONE}")).await;
         call.closed().await;
     });
 
     let heard = Heard::of(&answer);
-    assert!(taken < 32 << 20, "{taken} bytes were taken in");
+    assert!(taken_bytes < 32 << 20, "{taken_bytes} bytes were taken in");
     assert_eq!(heard.error, None);
-    assert_eq!(heard.text.len(), (taken / large.len() + 1) * (64 << 10));
+    assert_eq!(heard.text.len(), (taken_bytes / large.len() + 1) * (64 << 10));
 }

@@ -147,7 +147,7 @@ async fn a_revoked_key_is_rejected_at_once(database: TestDatabase) {
 async fn the_operator_lists_and_revokes_keys(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let none = app.admin("api-key list ada@example.org").await.expect("a list");
+    let empty_list = app.admin("api-key list ada@example.org").await.expect("a list");
     let script = api_key_client(&app, &ada).await;
     create_api_key(
         &ada,
@@ -159,10 +159,11 @@ async fn the_operator_lists_and_revokes_keys(database: TestDatabase) {
     let listed = app.admin("api-key list ADA@example.org").await.expect("a list");
     let id = listed.split(' ').next().unwrap_or_default();
     let revoked = app.admin(&format!("api-key revoke {id}")).await.expect("a key");
-    let again = app.admin(&format!("api-key revoke {id}")).await.map_err(|err| err.to_string());
+    let repeated_revocation =
+        app.admin(&format!("api-key revoke {id}")).await.map_err(|err| err.to_string());
     let unknown = app.admin("api-key list nobody@example.org").await.map_err(|err| err.to_string());
 
-    assert_eq!(none, "User ada@example.org has no API keys\n");
+    assert_eq!(empty_list, "User ada@example.org has no API keys\n");
     let lines: Vec<&str> = listed.lines().collect();
     assert!(
         lines[0].contains(" Nightly, created ") && lines[0].contains(", last used "),
@@ -170,7 +171,7 @@ async fn the_operator_lists_and_revokes_keys(database: TestDatabase) {
     );
     assert!(lines[1].ends_with(", expires 2099-01-01T00:00:00Z, never used, 9 credits per week"));
     assert_eq!(revoked, format!("API key {id} revoked\n"));
-    assert!(again.is_err_and(|it| it.starts_with("no such API key")));
+    assert!(repeated_revocation.is_err_and(|it| it.starts_with("no such API key")));
     assert!(unknown.is_err_and(|it| it.contains("no account has the address nobody@example.org")));
     until(async || (script.get(TEMPLATES).await.status == 401).then_some(())).await;
     let entry = "audit_identities WHERE part = 'actor' AND entry_id IN \

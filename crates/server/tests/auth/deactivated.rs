@@ -46,7 +46,7 @@ async fn a_deactivated_account_is_refused_like_an_unknown_one(database: TestData
     admin(&app, &clock, "deactivate ada@example.org").await;
     let me = ada.get("/auth/me").await;
     let refreshed = refresh(&ada, refresh_token(&ada)).await;
-    let unknown = refresh(&ada, "unknown").await;
+    let unknown_response = refresh(&ada, "unknown").await;
     let stranger = app.anonymous();
     let unknown_address = "nobody@example.org";
     let signed_in = sign_in(&stranger, ADA, PASSWORD).await;
@@ -56,7 +56,7 @@ async fn a_deactivated_account_is_refused_like_an_unknown_one(database: TestData
 
     assert_eq!(me.refusal(), (401, "unauthorized"));
     assert_eq!(refreshed.refusal(), (401, "invalid_refresh_token"));
-    assert_eq!(observable(&refreshed), observable(&unknown));
+    assert_eq!(observable(&refreshed), observable(&unknown_response));
     assert_eq!(signed_in.refusal(), (401, "invalid_credentials"));
     assert_eq!(observable(&signed_in), observable(&unknown_sign_in));
     assert_eq!(registered.refusal(), (409, "email_exists"), "the address stays taken");
@@ -67,10 +67,11 @@ async fn a_reactivated_account_signs_in_again(database: TestDatabase) {
     admin(&app, &clock, "deactivate ada@example.org").await;
 
     admin(&app, &clock, "reactivate ada@example.org").await;
-    let old = (ada.get("/auth/me").await.status, refresh(&ada, refresh_token(&ada)).await.status);
+    let old_statuses =
+        (ada.get("/auth/me").await.status, refresh(&ada, refresh_token(&ada)).await.status);
     let anew = sign_in(&app.anonymous(), ADA, PASSWORD).await;
 
-    assert_eq!(old, (401, 401));
+    assert_eq!(old_statuses, (401, 401));
     assert_eq!(anew.status, 200, "{}", anew.text());
     assert_eq!(anew.body["user"]["id"].as_str(), ada.user.as_deref());
 }

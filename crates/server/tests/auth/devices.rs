@@ -61,14 +61,14 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
         ("x-pia-os-version", "Microsoft Windows NT 10.0.22631.0"),
     ];
     let token = json!({ "refreshToken": desktop.refresh });
-    let next = send(&app.anonymous(), "/auth/refresh", &from_work, &token).await;
-    let desktop = app.anonymous().with_tokens(&next.body);
+    let refresh_response = send(&app.anonymous(), "/auth/refresh", &from_work, &token).await;
+    let desktop = app.anonymous().with_tokens(&refresh_response.body);
     let without_device = refresh(&app.anonymous(), refresh_token(&desktop)).await;
     let later_sessions = sessions(&app.anonymous().with_tokens(&without_device.body)).await;
 
-    let second = &at_first[0];
-    let first = &at_first[1];
-    assert_eq!([&first["current"], &second["current"]], [true, false]);
+    let second_session = &at_first[0];
+    let first_session = &at_first[1];
+    assert_eq!([&first_session["current"], &second_session["current"]], [true, false]);
 
     let bare = [
         "address",
@@ -80,25 +80,25 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
         "method",
         "signInAddress",
     ];
-    assert_eq!(keys(first), bare);
-    assert_eq!([&first["console"], &second["console"]], [false, false]);
-    assert_eq!(second["address"], "192.0.2.1");
-    assert_eq!(second["userAgent"], "anagent");
-    assert_eq!(second["method"], "password");
-    assert_eq!(second["lastSeenAt"], second["createdAt"]);
+    assert_eq!(keys(first_session), bare);
+    assert_eq!([&first_session["console"], &second_session["console"]], [false, false]);
+    assert_eq!(second_session["address"], "192.0.2.1");
+    assert_eq!(second_session["userAgent"], "anagent");
+    assert_eq!(second_session["method"], "password");
+    assert_eq!(second_session["lastSeenAt"], second_session["createdAt"]);
 
-    let after = &later_sessions[0];
+    let later_session = &later_sessions[0];
     let other_session = &later_sessions[1];
-    assert_eq!([&after["current"], &other_session["current"]], [true, false]);
-    assert_eq!(after["id"], second["id"]);
-    assert_eq!(after["createdAt"], second["createdAt"]);
-    assert_ne!(after["lastSeenAt"], after["createdAt"]);
-    assert_eq!(after["deviceId"], json!(DEVICE));
-    assert_eq!(after["appVersion"], "1.4.278.0");
-    assert_eq!(after["osVersion"], "Microsoft Windows NT 10.0.22631.0");
-    assert_eq!(after["address"], "127.0.0.1");
-    assert_eq!(after["signInAddress"], "192.0.2.1");
-    assert_eq!(after["userAgent"], "anagent");
+    assert_eq!([&later_session["current"], &other_session["current"]], [true, false]);
+    assert_eq!(later_session["id"], second_session["id"]);
+    assert_eq!(later_session["createdAt"], second_session["createdAt"]);
+    assert_ne!(later_session["lastSeenAt"], later_session["createdAt"]);
+    assert_eq!(later_session["deviceId"], json!(DEVICE));
+    assert_eq!(later_session["appVersion"], "1.4.278.0");
+    assert_eq!(later_session["osVersion"], "Microsoft Windows NT 10.0.22631.0");
+    assert_eq!(later_session["address"], "127.0.0.1");
+    assert_eq!(later_session["signInAddress"], "192.0.2.1");
+    assert_eq!(later_session["userAgent"], "anagent");
 }
 
 async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
@@ -156,12 +156,12 @@ async fn a_revoked_session_cannot_revoke_others(database: TestDatabase) {
     let beside = TestConfig::beside(&app).start().await;
     let thief = another_session(&app.anonymous(), "ada@example.org").await;
     let remote_client = beside.anonymous().with_tokens(&json!({ "accessToken": thief.access }));
-    let own = current_session(&ada).await;
+    let own_session = current_session(&ada).await;
     let stolen = current_session(&remote_client).await;
 
     // The other instance caches the session for some seconds.
     assert_eq!(revoke(&ada, &stolen).await.status, 200);
-    let revoked_one = revoke(&remote_client, &own).await;
+    let revoked_one = revoke(&remote_client, &own_session).await;
     let revoked_others = revoke_others(&remote_client).await;
 
     assert_eq!(revoked_one.refusal(), (401, "unauthorized"));

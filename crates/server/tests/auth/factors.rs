@@ -170,8 +170,9 @@ async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
     let first_response = submit_recovery_code(&ada.app, &ada.challenge().await, &lower).await;
     let second_response =
         submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[3]).await;
-    let other = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[4]).await;
-    let client = ada.app.anonymous().with_tokens(&other.body);
+    let other_response =
+        submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[4]).await;
+    let client = ada.app.anonymous().with_tokens(&other_response.body);
     let proof = json!({ "recoveryCode": ada.codes[5] });
     let new_response = client.post("/auth/mfa/recovery-codes/regenerate", &proof).await;
     let old_response = submit_recovery_code(&ada.app, &ada.challenge().await, &ada.codes[6]).await;
@@ -179,7 +180,7 @@ async fn recovery_codes_sign_in_once_each(database: TestDatabase) {
     let newer_response = submit_recovery_code(&ada.app, &ada.challenge().await, &fresh[0]).await;
 
     assert_eq!(first_response.status, 200);
-    assert_eq!(other.status, 200);
+    assert_eq!(other_response.status, 200);
     assert_eq!(new_response.status, 200);
     assert_eq!(newer_response.status, 200);
     assert_eq!(second_response.refusal(), (401, "invalid_mfa_code"));

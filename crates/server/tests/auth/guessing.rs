@@ -141,14 +141,23 @@ async fn an_address_without_an_account_is_throttled_alike(database: TestDatabase
 }
 
 async fn instances_share_their_counts(database: TestDatabase) {
-    let first = World::new(database).await;
-    let second = World::on(TestConfig::beside(&first.app), first.clock.now()).await;
+    let first_world = World::new(database).await;
+    let second_world =
+        World::on(TestConfig::beside(&first_world.app), first_world.clock.now()).await;
 
     let mut statuses = Vec::new();
-    for world in [&first, &second, &first, &second, &first, &second, &first] {
+    for world in [
+        &first_world,
+        &second_world,
+        &first_world,
+        &second_world,
+        &first_world,
+        &second_world,
+        &first_world,
+    ] {
         statuses.push(world.guess("198.51.100.7", "a wrong password").await.status);
     }
-    let owner = second.guess(HOME, PASSWORD).await;
+    let owner = second_world.guess(HOME, PASSWORD).await;
 
     assert_eq!(statuses, [401, 401, 401, 401, 401, 429, 429]);
     assert_eq!(owner.status, 200, "the owner's addresses are known here too");

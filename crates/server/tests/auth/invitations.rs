@@ -85,8 +85,8 @@ async fn an_invitation_as_administrator_obeys_the_licence(database: TestDatabase
 async fn invalid_invitations_are_refused_alike(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = by_invitation(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
-    let known = invite(&app, "").await;
-    assert_eq!(register(&app, "ada@example.org", &known).await.status, 200);
+    let known_link = invite(&app, "").await;
+    assert_eq!(register(&app, "ada@example.org", &known_link).await.status, 200);
 
     let ended = invite(&app, " --days 1").await;
     clock.advance(Duration::from_hours(25));
@@ -99,7 +99,8 @@ async fn invalid_invitations_are_refused_alike(database: TestDatabase) {
     let uninvited = register(&app, "eve@example.org", &Value::Null).await;
     assert_eq!(uninvited.refusal(), (403, "registration_closed"));
     let long = json!("x".repeat(5000));
-    for token in [known, ended, revoked, others, json!("unknown"), json!(""), json!("\u{0}"), long]
+    for token in
+        [known_link, ended, revoked, others, json!("unknown"), json!(""), json!("\u{0}"), long]
     {
         for email in ["eve@example.org", "ada@example.org"] {
             let response = register(&app, email, &token).await;

@@ -216,16 +216,19 @@ async fn a_passkey_is_added_once(database: TestDatabase) {
     let ada = app.sign_up(EMAIL).await;
     let eve = app.sign_up("eve@example.org").await;
     let mut key = Authenticator::new();
-    let before = passkey_options(&ada).await;
+    let previous_options = passkey_options(&ada).await;
     enrol(&ada, &mut key, "Key").await;
 
-    let again = add_passkey(&ada, &before, "Key", &key.create(&before["publicKey"])).await;
-    let after = passkey_options(&ada).await;
-    let excluded = add_passkey(&ada, &after, "Key", &key.create(&after["publicKey"])).await;
+    let repeated_response =
+        add_passkey(&ada, &previous_options, "Key", &key.create(&previous_options["publicKey"]))
+            .await;
+    let later_options = passkey_options(&ada).await;
+    let excluded =
+        add_passkey(&ada, &later_options, "Key", &key.create(&later_options["publicKey"])).await;
     let options = passkey_options(&eve).await;
     let others = add_passkey(&eve, &options, "Key", &key.create(&options["publicKey"])).await;
 
-    for refused in [again, excluded, others] {
+    for refused in [repeated_response, excluded, others] {
         assert_eq!(refused.refusal(), (400, "invalid_passkey_response"));
         assert_eq!(refused.body["errors"][0]["field"], "credential");
     }
@@ -314,9 +317,9 @@ async fn failures_of_a_known_passkey_are_in_its_owners_history(database: TestDat
     enrol(&ada, &mut key, "Key").await;
 
     let options = sign_in_options(&app).await;
-    let forged =
+    let forged_credential =
         key.get_as(&options["publicKey"], |draft| "evil.example".clone_into(&mut draft.rp_id));
-    complete_sign_in(&app, &options, &forged).await;
+    complete_sign_in(&app, &options, &forged_credential).await;
     sign_in(&app, &mut Authenticator::new()).await;
     sign_in(&app, &mut key).await;
 

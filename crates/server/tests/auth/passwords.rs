@@ -93,8 +93,8 @@ async fn a_forgotten_password_is_reset_by_email(database: TestDatabase) {
 
     let old_response = sign_in(&app.anonymous(), ADA, PASSWORD).await;
     assert_eq!(old_response.refusal(), (401, "invalid_credentials"));
-    let new = sign_in(&app.anonymous(), ADA, NEW).await;
-    let me = app.anonymous().with_tokens(&new.body).get("/auth/me").await;
+    let accepted_response = sign_in(&app.anonymous(), ADA, NEW).await;
+    let me = app.anonymous().with_tokens(&accepted_response.body).get("/auth/me").await;
     assert_eq!(me.body["emailVerified"], true, "the link was opened");
     assert_eq!(names_to(&app, ADA).await, ["password-reset", "password-changed"]);
 }
@@ -117,14 +117,14 @@ async fn every_address_gets_the_same_response(database: TestDatabase) {
     app.sign_up(ADA).await;
 
     let known_response = forgot(&app, ADA).await;
-    let unknown = forgot(&app, "bob@example.org").await;
+    let unknown_response = forgot(&app, "bob@example.org").await;
     let impossible = forgot(&app, "no\u{0} address").await;
     let long = forgot(&app, &format!("{}@example.org", "x".repeat(100_000))).await;
     remove_passwords(&app).await;
     let without_password = forgot(&app, ADA).await;
 
     assert_eq!(known_response.status, 200, "{}", known_response.text());
-    for other in [unknown, impossible, long, without_password] {
+    for other in [unknown_response, impossible, long, without_password] {
         assert_eq!(other.status, 200);
         assert_eq!(other.text(), known_response.text());
     }
@@ -182,7 +182,7 @@ async fn links_ignore_forwarded_hosts() {
 async fn wrong_tokens_and_addresses_are_refused_alike() {
     let (app, token) = with_reset_token(TestDatabase::sqlite()).await;
     app.sign_up("eve@example.org").await;
-    let refused = reset(&app, ADA, "nonsense", NEW).await;
+    let refused_response = reset(&app, ADA, "nonsense", NEW).await;
     let long_text = "A".repeat(5000);
 
     for (email, token) in [
@@ -202,10 +202,10 @@ async fn wrong_tokens_and_addresses_are_refused_alike() {
         let response = reset(&app, email, token, NEW).await;
 
         assert_eq!(response.refusal(), (400, "invalid_reset_token"), "{email:.40} {token:.50}");
-        assert_eq!(response.bytes, refused.bytes, "{email:.40} {token:.50}");
+        assert_eq!(response.bytes, refused_response.bytes, "{email:.40} {token:.50}");
     }
     assert_eq!(reset(&app, ADA, &token, NEW).await.status, 200);
-    assert_eq!(reset(&app, ADA, &token, NEW).await.bytes, refused.bytes);
+    assert_eq!(reset(&app, ADA, &token, NEW).await.bytes, refused_response.bytes);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,12 +45,12 @@ async fn an_unknown_address_and_a_wrong_password_are_refused_alike(database: Tes
     app.sign_up("ada@example.org").await;
 
     let wrong_response = sign_in(&app.anonymous(), "ada@example.org", "a wrong password").await;
-    let unknown = sign_in(&app.anonymous(), "bob@example.org", "a wrong password").await;
+    let unknown_response = sign_in(&app.anonymous(), "bob@example.org", "a wrong password").await;
     let nonsense = sign_in(&app.anonymous(), "no address", "a wrong password").await;
     let empty = sign_in(&app.anonymous(), "ada@example.org", "").await;
 
     assert_eq!(wrong_response.refusal(), (401, "invalid_credentials"));
-    for other in [unknown, nonsense, empty] {
+    for other in [unknown_response, nonsense, empty] {
         assert_eq!(other.status, wrong_response.status);
         assert_eq!(other.bytes, wrong_response.bytes);
     }
@@ -143,9 +143,9 @@ async fn sign_ins_beyond_the_queue_are_refused_as_overload() {
     let mut responses = join_all(sign_ins).await;
     responses.sort_by_key(|it| it.status);
 
-    let refused = responses.pop().unwrap();
-    assert_eq!(refused.refusal(), (503, "overloaded"));
-    assert!(refused.header("retry-after").is_some());
+    let refused_response = responses.pop().unwrap();
+    assert_eq!(refused_response.refusal(), (503, "overloaded"));
+    assert!(refused_response.header("retry-after").is_some());
     let served_count = responses.iter().filter(|it| it.status == 200).count();
     assert!(served_count >= 4, "{served_count}");
     assert_eq!(sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await.status, 200);

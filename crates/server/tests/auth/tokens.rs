@@ -106,9 +106,9 @@ async fn a_token_that_was_tampered_with_is_refused() {
     let ada = app.signed_in().await;
     let bob = app.signed_in().await;
     let real = || Forged::of(&ada);
-    let valid = access(&ada);
-    let (signed, signature) = valid.rsplit_once('.').expect("a signature");
-    let cut = valid.strip_suffix(|_: char| true).expect("a token");
+    let valid_token = access(&ada);
+    let (signed, signature) = valid_token.rsplit_once('.').expect("a signature");
+    let cut = valid_token.strip_suffix(|_: char| true).expect("a token");
     let bobs = json!(bob.user);
     let text = |it: &str| Some(json!(it));
 
@@ -117,7 +117,7 @@ async fn a_token_that_was_tampered_with_is_refused() {
         ("no signature", signed.to_owned()),
         ("an empty signature", format!("{signed}.")),
         ("cut", cut.to_owned()),
-        ("longer", format!("{valid}A")),
+        ("longer", format!("{valid_token}A")),
         ("another's claims", {
             let other = real().claim("sub", Some(bobs.clone())).text();
             format!("{other}.{signature}")
@@ -290,13 +290,14 @@ async fn a_second_credential_does_not_change_the_caller() {
     let hers = format!("Bearer {}", access(&ada));
 
     for (name, value) in credential_headers(access(&bob)) {
-        let both = [("authorization", hers.as_str()), (name, value.as_str())];
-        let me = app.anonymous().send("GET", "/auth/me", &both, b"").await;
+        let both_headers = [("authorization", hers.as_str()), (name, value.as_str())];
+        let me = app.anonymous().send("GET", "/auth/me", &both_headers, b"").await;
         assert_eq!(me.status, 200, "{name}");
         assert_eq!(me.body["id"].as_str(), ada.user.as_deref(), "{name}");
 
         if name != "authorization" {
-            let single_response = app.anonymous().send("GET", "/auth/me", &both[1..], b"").await;
+            let single_response =
+                app.anonymous().send("GET", "/auth/me", &both_headers[1..], b"").await;
             assert_eq!(single_response.refusal(), (401, "unauthorized"), "{name}");
         }
         let broken = [("authorization", "Bearer x"), (name, value.as_str())];
@@ -325,8 +326,9 @@ async fn a_second_credential_bypasses_no_rule() {
     let own_token = format!("Bearer {}", access(&program));
 
     for (name, value) in credential_headers(access(&owner)) {
-        let both = [("authorization", own_token.as_str()), (name, value.as_str())];
-        let closed_response = app.anonymous().send("GET", "/auth/app-passwords", &both, b"").await;
+        let both_headers = [("authorization", own_token.as_str()), (name, value.as_str())];
+        let closed_response =
+            app.anonymous().send("GET", "/auth/app-passwords", &both_headers, b"").await;
         assert_eq!(closed_response.refusal(), (403, "app_password_refused"), "{name}");
     }
 

@@ -355,7 +355,7 @@ async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
     let program = call.start().await;
     let ada = register(&program, "ada").await;
     let bob = register(&program, "bob").await;
-    let stored = StoredData::open(&database).await;
+    let stored_data = StoredData::open(&database).await;
     let mut tables: Vec<_> = inventory()
         .filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)))
         .map(|it| it.name)
@@ -364,27 +364,31 @@ async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
     tables.sort_by_key(|it| FIRST.iter().position(|first| first == it).unwrap_or(FIRST.len()));
     for person in [&ada, &bob] {
         // Other rows refer to this one.
-        stored.plant(person, "client_policies").await;
+        stored_data.plant(person, "client_policies").await;
         for table in &tables {
-            stored.plant(person, table).await;
+            stored_data.plant(person, table).await;
         }
     }
-    let mut hers = stored.collect(&ada).await;
-    let mut his = stored.collect(&bob).await;
+    let mut hers = stored_data.collect(&ada).await;
+    let mut his = stored_data.collect(&bob).await;
     let shared: Vec<_> = hers.intersection(&his).cloned().collect();
     for canary in &shared {
         hers.remove(canary);
         his.remove(canary);
     }
-    let before = stored.dump(&call, &database).await;
+    let previous_dump = stored_data.dump(&call, &database).await;
     for canary in hers.iter().chain(&his) {
-        assert!(contains(&before, &forms(canary)), "{} is not found at all", display(canary));
+        assert!(
+            contains(&previous_dump, &forms(canary)),
+            "{} is not found at all",
+            display(canary)
+        );
     }
     for table in tables.iter().filter(|it| is_erased(it)) {
         let marked = format!("ada-{table}-");
         let planted = hers.iter().any(|it| memchr::memmem::find(it, marked.as_bytes()).is_some());
         let texts =
-            stored.of(table).iter().any(|it| ["text", "blob", "bytea"].contains(&&*it.kind));
+            stored_data.of(table).iter().any(|it| ["text", "blob", "bytea"].contains(&&*it.kind));
         let by_route = ["person_salts", "totp_factors", "provider_identities"].contains(table);
         assert!(planted || by_route || !texts || *table == "invitations", "{table} has no canary");
     }
@@ -393,15 +397,15 @@ async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
     let response = ada.client.post("/auth/account/delete", &confirmation).await;
 
     assert_eq!(response.status, 200, "{}", response.text());
-    let after = stored.dump(&call, &database).await;
+    let later_dump = stored_data.dump(&call, &database).await;
     for canary in &hers {
-        assert!(!contains(&after, &forms(canary)), "{} is left", display(canary));
+        assert!(!contains(&later_dump, &forms(canary)), "{} is left", display(canary));
     }
-    assert!(!contains(&after, &user_forms(ada.id())), "her id is left");
+    assert!(!contains(&later_dump, &user_forms(ada.id())), "her id is left");
     for canary in &his {
-        assert!(contains(&after, &forms(canary)), "{} is gone", display(canary));
+        assert!(contains(&later_dump, &forms(canary)), "{} is gone", display(canary));
     }
-    assert!(contains(&after, &user_forms(bob.id())), "his id is gone");
+    assert!(contains(&later_dump, &user_forms(bob.id())), "his id is gone");
     assert_eq!(bob.client.get("/auth/me").await.status, 200);
 
     let log = program.log().into_bytes();

@@ -66,8 +66,9 @@ async fn an_unverified_account_frees_its_seat_after_a_week(database: TestDatabas
     let in_eight_days = SystemClock.now() + Duration::from_hours(8 * 24);
 
     // An instance deletes unverified accounts when it starts.
-    let late = Arc::new(ManualClock::new(in_eight_days));
-    let _beside = TestConfig::beside(&app).with(REQUIRED, true).at(late).start().await;
+    let clock_in_eight_days = Arc::new(ManualClock::new(in_eight_days));
+    let _beside =
+        TestConfig::beside(&app).with(REQUIRED, true).at(clock_in_eight_days).start().await;
 
     assert_eq!(full_response.refusal(), (403, "user_limit_reached"));
     until(async || (register(&app, "bob@example.org").await.status == 200).then_some(())).await;
@@ -109,10 +110,10 @@ async fn a_taken_address_gets_the_same_response_and_its_owner_an_email(database:
     let before = app.anonymous().post("/auth/register", &bob).await;
     let link = link_to(&app, "bob@example.org").await;
     redeem(&app.anonymous(), target(&app, &link)).await;
-    let late = register(&app, "bob@example.org").await;
+    let late_response = register(&app, "bob@example.org").await;
     let bobs = sign_in(&app.anonymous(), "bob@example.org", "another fine passphrase").await;
 
-    for other in [&taken, &before, &late] {
+    for other in [&taken, &before, &late_response] {
         assert_eq!(other.status, fresh_response.status);
         assert_eq!(other.text(), fresh_response.text());
     }
@@ -161,12 +162,12 @@ async fn resending_returns_the_same_response_for_every_address(database: TestDat
 
     let waiting_response = resend(&app, &json!({ "email": "bob@example.org" })).await;
     let verified = resend(&app, &json!({ "email": ADA })).await;
-    let unknown = resend(&app, &json!({ "email": "eve@example.org" })).await;
+    let unknown_response = resend(&app, &json!({ "email": "eve@example.org" })).await;
     let impossible = resend(&app, &json!({ "email": "no\u{0} address" })).await;
 
     assert_eq!(waiting_response.status, 200, "{}", waiting_response.text());
     assert_eq!(keys(&waiting_response.body), ["message", "success"]);
-    for other in [verified, unknown, impossible] {
+    for other in [verified, unknown_response, impossible] {
         assert_eq!(other.status, 200);
         assert_eq!(other.text(), waiting_response.text());
     }

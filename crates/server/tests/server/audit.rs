@@ -157,10 +157,10 @@ async fn the_log_is_verified_from_the_command_line(database: TestDatabase) {
     assert_eq!(intact, verified);
 
     app.execute("DELETE FROM audit_entries WHERE action = 'Group.Created'").await;
-    let cut = app.admin(&verify).await.expect_err("a fault").to_string();
+    let error_of_cut_log = app.admin(&verify).await.expect_err("a fault").to_string();
     let missing = format!("the audit log failed verification\nentry {count} is missing\n");
-    assert!(cut.starts_with(&missing), "{cut}");
-    assert!(cut.contains("problem"), "{cut}");
+    assert!(error_of_cut_log.starts_with(&missing), "{error_of_cut_log}");
+    assert!(error_of_cut_log.contains("problem"), "{error_of_cut_log}");
 
     std::fs::write(file.path(), "{}").expect("a written file");
     let unreadable = app.admin(&verify).await.expect_err("no checkpoint").to_string();

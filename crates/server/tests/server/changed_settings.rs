@@ -41,10 +41,13 @@ async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestD
     assert_ne!(published("app").await, status);
     until(async || (published("other").await != status).then_some(())).await;
     let settings = console.get(SETTINGS).await.body;
-    let stored = find(&settings, "OpenApi:Enabled");
-    assert_eq!(stored["value"], json!(changed));
-    assert_eq!(stored["source"], "the console");
-    assert!(stored["changedAt"].is_string() && stored["changedBy"].is_string(), "{stored}");
+    let stored_setting = find(&settings, "OpenApi:Enabled");
+    assert_eq!(stored_setting["value"], json!(changed));
+    assert_eq!(stored_setting["source"], "the console");
+    assert!(
+        stored_setting["changedAt"].is_string() && stored_setting["changedBy"].is_string(),
+        "{stored_setting}"
+    );
 
     let later_server = TestConfig::beside(&app).start().await;
     assert_ne!(later_server.anonymous().get("/openapi/v1.json").await.status, status);
@@ -55,9 +58,9 @@ async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestD
 
     until(async || (published("other").await == status).then_some(())).await;
     let settings = console.get(SETTINGS).await.body;
-    let stored = find(&settings, "OpenApi:Enabled");
-    assert_eq!(stored["value"], value);
-    assert_eq!(stored.get("changedAt"), None);
+    let stored_setting = find(&settings, "OpenApi:Enabled");
+    assert_eq!(stored_setting["value"], value);
+    assert_eq!(stored_setting.get("changedAt"), None);
     for (action, count) in [("Setting.Changed", 1), ("Setting.Reset", 1)] {
         let entries = format!("audit_entries WHERE action = '{action}'");
         assert_eq!(
@@ -76,7 +79,7 @@ async fn a_secret_takes_effect_and_is_never_returned(database: TestDatabase) {
         let authorization = format!("Bearer {token}");
         client.send("GET", "/metrics", &[("authorization", &authorization)], b"").await.status
     };
-    let before = console.get(SETTINGS).await;
+    let previous_response = console.get(SETTINGS).await;
     let path = format!("{SETTINGS}/Metrics:Token");
     let old_status = metrics(token).await;
 
@@ -87,8 +90,9 @@ async fn a_secret_takes_effect_and_is_never_returned(database: TestDatabase) {
     assert_eq!(metrics(token).await, 401);
     assert_eq!(metrics(new_token).await, 200);
 
-    let after = console.get(SETTINGS).await;
-    for (list, source) in [(before, "the environment"), (after, "the console")] {
+    let later_response = console.get(SETTINGS).await;
+    for (list, source) in [(previous_response, "the environment"), (later_response, "the console")]
+    {
         let secret = find(&list.body, "Metrics:Token");
         assert_eq!(secret["isSecret"], true);
         assert_eq!(secret.get("value"), None);

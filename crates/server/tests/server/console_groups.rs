@@ -38,10 +38,10 @@ async fn a_group_is_created_renamed_and_deleted(database: TestDatabase) {
     let group = console.get(&path).await.body;
     assert_eq!(group["name"], "Sellers");
     assert_eq!(group["memberCount"], 0);
-    let listed = console.get(GROUPS).await.body;
-    assert_eq!(listed[0]["isDefault"], true);
-    assert_eq!(listed[0]["memberCount"], 1);
-    assert_eq!(listed[1], group);
+    let list = console.get(GROUPS).await.body;
+    assert_eq!(list[0]["isDefault"], true);
+    assert_eq!(list[0]["memberCount"], 1);
+    assert_eq!(list[1], group);
 
     assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 200);
     assert_eq!(console.get(&path).await.refusal(), (404, "not_found"));

@@ -208,10 +208,10 @@ async fn publishing_to_a_group_writes_nothing_for_each_member(database: TestData
 
     // One group has no members, the other all of them.
     for group in [&group["id"], &json!("00000000-0000-7000-8000-000000000001")] {
-        let before = rows(&app, &TABLES).await;
+        let previous_rows = rows(&app, &TABLES).await;
         let published = console.write("PUT", &path, json!({ "groupIds": [group] })).await;
         assert_eq!(published.status, 200, "{}", published.text());
-        written.push(rows(&app, &TABLES).await - before);
+        written.push(rows(&app, &TABLES).await - previous_rows);
     }
 
     assert_eq!(written, [2, 1], "an entry, and the row of the binding once");

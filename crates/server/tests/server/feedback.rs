@@ -112,9 +112,9 @@ async fn a_malformed_report_is_refused(database: TestDatabase) {
         ("locale", json!("de\nDE")),
         ("other", json!("x".repeat(20_000))),
     ] {
-        let mut wrong = report("down");
-        wrong[key] = value;
-        let refusal = client.post(FEEDBACK, &wrong).await;
+        let mut wrong_report = report("down");
+        wrong_report[key] = value;
+        let refusal = client.post(FEEDBACK, &wrong_report).await;
         assert_eq!(refusal.status, 400, "{key}: {}", refusal.text());
         assert!(refusal.body["errors"].is_array(), "{key}: {}", refusal.text());
     }

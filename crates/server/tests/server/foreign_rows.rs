@@ -132,14 +132,21 @@ async fn a_foreign_id_is_answered_like_an_unknown_one(database: TestDatabase) {
     let routes = routes_with_an_id();
 
     for route in &routes {
-        let foreign = owned(route, &owner).await;
+        let foreign_response = owned(route, &owner).await;
         let unknown_response = call(&stranger, route, &Uuid::now_v7().to_string()).await;
 
         assert_eq!(unknown_response.status, expected_status(route), "{}", route.path);
         if unknown_response.status == 404 {
             assert_eq!(unknown_response.refusal(), (404, "not_found"), "{}", route.path);
         }
-        for id in [&*foreign, &foreign.to_uppercase(), "5", "%00", "null", &"x".repeat(5000)] {
+        for id in [
+            &*foreign_response,
+            &foreign_response.to_uppercase(),
+            "5",
+            "%00",
+            "null",
+            &"x".repeat(5000),
+        ] {
             let answer = call(&stranger, route, id).await;
             assert_eq!(comparable(&answer), comparable(&unknown_response), "{} {id}", route.path);
         }

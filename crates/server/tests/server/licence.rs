@@ -131,10 +131,10 @@ async fn an_installed_licence_survives_a_restart() {
     upload(&app, &token(&app), &text).await;
 
     let stored = std::fs::read(app.dir.join("license.lic")).expect("a file");
-    let next = unlicensed_with(&stored).await;
+    let next_server = unlicensed_with(&stored).await;
 
     assert_eq!(String::from_utf8_lossy(&stored).trim(), text);
-    assert_eq!(next.anonymous().get("/ready").await.body["license"], "valid");
+    assert_eq!(next_server.anonymous().get("/ready").await.body["license"], "valid");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -162,9 +162,9 @@ async fn a_licence_is_installed_with_a_form_too() {
 async fn a_wrong_token_reveals_nothing() {
     let app = unlicensed().await;
     let correct_token = token(&app);
-    let cut = correct_token.get(..correct_token.len() - 1).unwrap_or_default();
+    let truncated_text = correct_token.get(..correct_token.len() - 1).unwrap_or_default();
 
-    for wrong in ["", "wrong", cut] {
+    for wrong in ["", "wrong", truncated_text] {
         for text in [licence(&terms()), forged(), "nonsense".to_owned()] {
             let answer = upload(&app, wrong, &text).await;
             assert_eq!(answer.refusal(), (403, "invalid_setup_token"), "{wrong}");
@@ -177,13 +177,14 @@ async fn a_wrong_token_reveals_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_error_of_a_licence_has_a_distinct_code() {
     let app = unlicensed().await;
-    let valid = licence(&terms());
-    let cut = valid.get(..valid.len() / 2).unwrap_or_default().to_owned();
+    let valid_licence = licence(&terms());
+    let truncated_text =
+        valid_licence.get(..valid_licence.len() / 2).unwrap_or_default().to_owned();
 
     for (text, code) in [
         (forged(), "license_forged"),
         (foreign(), "license_foreign"),
-        (cut, "license_truncated"),
+        (truncated_text, "license_truncated"),
         (String::new(), "license_truncated"),
         ("nonsense".to_owned(), "license_truncated"),
         (ended(), "license_expired"),
@@ -192,9 +193,9 @@ async fn each_error_of_a_licence_has_a_distinct_code() {
         assert_eq!(answer.refusal(), (400, code), "{text}");
     }
     assert!(!app.dir.join("license.lic").exists());
-    assert_eq!(upload(&app, &token(&app), &valid).await.status, 200);
+    assert_eq!(upload(&app, &token(&app), &valid_licence).await.status, 200);
 
-    let second_response = upload(&app, "whatever", &valid).await;
+    let second_response = upload(&app, "whatever", &valid_licence).await;
     assert_eq!(second_response.refusal(), (409, "already_licensed"));
 }
 

@@ -66,11 +66,11 @@ async fn password_attempts_are_limited_by_address(database: TestDatabase) {
 
     let tries =
         [guess("192.0.2.1", "a@example.org").await, guess("192.0.2.1", "b@example.org").await];
-    let third = guess("192.0.2.1", "c@example.org").await;
+    let third_response = guess("192.0.2.1", "c@example.org").await;
     let malformed = post_from("192.0.2.1", &app.anonymous(), "/auth/login/local", json!([])).await;
 
     assert_eq!(tries.map(|it| it.status), [401, 401]);
-    assert_rate_limited(&third, 30);
+    assert_rate_limited(&third_response, 30);
     assert_rate_limited(&malformed, 30);
     assert_eq!(guess("192.0.2.2", "a@example.org").await.status, 401);
 }
@@ -88,12 +88,12 @@ async fn sessions_behind_one_address_are_limited_separately(database: TestDataba
     let refresh = async |token: Option<&str>| {
         app.anonymous().post("/auth/refresh", &json!({ "refreshToken": token })).await
     };
-    let unknown = "nobody's token";
+    let unknown_token = "nobody's token";
 
     for _ in 0..2 {
-        assert_eq!(refresh(Some(unknown)).await.status, 401);
+        assert_eq!(refresh(Some(unknown_token)).await.status, 401);
     }
-    assert_rate_limited(&refresh(Some(unknown)).await, 30);
+    assert_rate_limited(&refresh(Some(unknown_token)).await, 30);
     for person in &people {
         let refresh_response = refresh(person.refresh.as_deref()).await;
         let second = refresh(refresh_response.body["refreshToken"].as_str()).await;

@@ -174,11 +174,11 @@ async fn an_email_that_the_relay_refuses_is_wiped(database: TestDatabase) {
     app.queue(invitation(SystemClock.now(), 1)).await;
     wait_until_tried(&app).await;
 
-    let stored = &app.mails().await[0];
-    let reason = stored.failure.as_deref().unwrap_or_default();
-    assert_eq!(stored.template, "invitation");
-    assert_eq!(stored.tries, 1);
-    assert!(!stored.is_sealed);
+    let stored_mail = &app.mails().await[0];
+    let reason = stored_mail.failure.as_deref().unwrap_or_default();
+    assert_eq!(stored_mail.template, "invitation");
+    assert_eq!(stored_mail.tries, 1);
+    assert!(!stored_mail.is_sealed);
     assert!(reason.contains("(550)") && !reason.contains("canary"), "{reason}");
 }
 

@@ -93,9 +93,9 @@ async fn a_persona_is_read_listed_and_replaced(database: TestDatabase) {
 
     let bare = json!({ "name": "Eve", "systemPrompt": "Be kind." });
     assert_eq!(console.write("PUT", &path, bare).await.status, 200);
-    let stored = console.get(&path).await.body;
-    assert_eq!(stored["expertise"], Value::Null);
-    assert_eq!(stored["toolScope"], 2);
+    let stored_body = console.get(&path).await.body;
+    assert_eq!(stored_body["expertise"], Value::Null);
+    assert_eq!(stored_body["toolScope"], 2);
     for (action, count) in [
         ("Created", 1),
         ("Updated", 1),
@@ -128,17 +128,17 @@ async fn a_stale_update_is_refused(database: TestDatabase) {
 async fn refusals_name_their_reason(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = created(&console, "Ada").await;
-    let unknown = Uuid::now_v7();
+    let unknown_id = Uuid::now_v7();
 
     for (method, path, body, field) in [
         ("POST", PERSONAS, json!({ "systemPrompt": "x" }), "name"),
         ("POST", PERSONAS, json!({ "name": "x" }), "systemPrompt"),
         ("PUT", &path, json!({ "name": "x", "systemPrompt": "x", "toolScope": 7 }), "toolScope"),
         ("PUT", &path, json!({ "name": 5, "systemPrompt": "x" }), "name"),
-        ("PUT", &format!("{path}/groups"), json!({ "groupIds": [unknown] }), "groupIds"),
+        ("PUT", &format!("{path}/groups"), json!({ "groupIds": [unknown_id] }), "groupIds"),
         ("PUT", &format!("{path}/groups"), json!({ "groupIds": ["5"] }), "groupIds[0]"),
         ("PUT", &format!("{path}/groups"), json!({}), "groupIds"),
-        ("PUT", &format!("{path}/plugins"), json!({ "pluginIds": [unknown] }), "pluginIds"),
+        ("PUT", &format!("{path}/plugins"), json!({ "pluginIds": [unknown_id] }), "pluginIds"),
     ] {
         let response = console.write(method, path, body).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
@@ -149,14 +149,14 @@ async fn refusals_name_their_reason(database: TestDatabase) {
 async fn a_full_group_gets_no_more_personas(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database)).await;
     app.admin("group set default quota.ManagedPersonas=1").await.expect("a quota");
-    let first = created(&console, "A").await;
-    let second = created(&console, "B").await;
+    let first_id = created(&console, "A").await;
+    let second_id = created(&console, "B").await;
 
-    assert_eq!(assign(&console, &first, &[DEFAULT_GROUP]).await.status, 200);
-    let full_response = assign(&console, &second, &[DEFAULT_GROUP]).await;
+    assert_eq!(assign(&console, &first_id, &[DEFAULT_GROUP]).await.status, 200);
+    let full_response = assign(&console, &second_id, &[DEFAULT_GROUP]).await;
     assert_eq!(full_response.refusal(), (409, "quota_exceeded"));
     assert_eq!(full_response.body["limit"], 1);
     assert_eq!(full_response.body["resource"], "managed_personas");
-    console.write("DELETE", &first, Value::Null).await;
-    assert_eq!(assign(&console, &second, &[DEFAULT_GROUP]).await.status, 200);
+    console.write("DELETE", &first_id, Value::Null).await;
+    assert_eq!(assign(&console, &second_id, &[DEFAULT_GROUP]).await.status, 200);
 }

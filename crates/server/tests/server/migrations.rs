@@ -14,11 +14,11 @@ fn on(call: Invocation, database: &TestDatabase) -> Invocation {
 }
 
 async fn migrates_and_serves(database: TestDatabase) {
-    let first = migrating(&database).run();
-    let second = migrating(&database).run();
+    let first_run = migrating(&database).run();
+    let second_run = migrating(&database).run();
 
-    let output = String::from_utf8_lossy(&first.stderr);
-    assert!(first.status.success() && second.status.success(), "{output}");
+    let output = String::from_utf8_lossy(&first_run.stderr);
+    assert!(first_run.status.success() && second_run.status.success(), "{output}");
     let program = on(Invocation::new().licensed(), &database).start().await;
     let ready = program.anonymous().get("/ready").await;
     assert_eq!(ready.status, 200, "{}", ready.text());

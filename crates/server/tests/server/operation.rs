@@ -105,15 +105,15 @@ async fn models_are_listed_without_secrets_and_tested(database: TestDatabase) {
         console.write("POST", &format!("/api/admin/models/{key}/test-call"), Value::Null).await
     };
 
-    let before = list().await;
+    let previous_list = list().await;
     let response = test("Ai").await;
     let unreachable = test("Ai:Providers:vendor%2Fsmall%202").await;
-    let after = list().await;
+    let later_list = list().await;
 
     let small = "Ai:Providers:vendor/small 2";
-    assert_eq!(model(&before, "Ai")["attempts"], json!({}));
-    assert_eq!(model(&before, small)["model"], "small");
-    for answer in [&before, &unreachable] {
+    assert_eq!(model(&previous_list, "Ai")["attempts"], json!({}));
+    assert_eq!(model(&previous_list, small)["model"], "small");
+    for answer in [&previous_list, &unreachable] {
         let text = answer.text();
         assert!(!text.contains("sk-the-upstreams-key") && !text.contains("127.0.0.1"), "{text}");
     }
@@ -123,8 +123,8 @@ async fn models_are_listed_without_secrets_and_tested(database: TestDatabase) {
     assert!(text.contains("Demo answer to"), "{text}");
     assert_eq!(demo.call_counts().calls, 1);
     assert_eq!(unreachable.body["outcome"], "unreachable");
-    assert_eq!(model(&after, "Ai")["attempts"], json!({ "answered": 1 }));
-    assert_eq!(model(&after, small)["lastOutcome"], "unreachable");
+    assert_eq!(model(&later_list, "Ai")["attempts"], json!({ "answered": 1 }));
+    assert_eq!(model(&later_list, small)["lastOutcome"], "unreachable");
     assert_eq!(app.count("audit_entries WHERE action = 'Model.Tested'").await, 2);
 }
 

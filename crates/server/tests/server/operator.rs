@@ -38,8 +38,8 @@ async fn chats_are_a_capability_if_the_licence_includes_them() {
 async fn a_metrics_token_is_required_from_all_callers() {
     let app = TestConfig::on(TestDatabase::sqlite()).with("Metrics__Token", TOKEN).start().await;
     let stranger = app.anonymous();
-    let right = format!("Bearer {TOKEN}");
-    let wrong = format!("Bearer {TOKEN}x");
+    let correct_header = format!("Bearer {TOKEN}");
+    let wrong_header = format!("Bearer {TOKEN}x");
     let local_response = stranger.get("/metrics").await;
     let get_metrics =
         async |headers: &[(&str, &str)]| stranger.send("GET", "/metrics", headers, b"").await;
@@ -47,8 +47,8 @@ async fn a_metrics_token_is_required_from_all_callers() {
     let forwarded = ("x-forwarded-for", "198.51.100.7");
     let from_elsewhere = get_metrics(&[forwarded]).await;
     let through_a_proxy = get_metrics(&[("forwarded", "for=198.51.100.7")]).await;
-    let with_token = get_metrics(&[forwarded, ("authorization", &right)]).await;
-    let with_wrong_token = get_metrics(&[forwarded, ("authorization", &wrong)]).await;
+    let with_token = get_metrics(&[forwarded, ("authorization", &correct_header)]).await;
+    let with_wrong_token = get_metrics(&[forwarded, ("authorization", &wrong_header)]).await;
 
     assert_eq!(local_response.refusal(), (401, "unauthorized"));
     assert_eq!(from_elsewhere.refusal(), (401, "unauthorized"));

@@ -119,8 +119,8 @@ async fn each_error_of_a_licence_is_logged_with_a_distinct_code() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_in_use_prevents_the_start() {
-    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
-    let address = taken.local_addr().expect("an address").to_string();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
 
     let error = Invocation::new().with("Server__Address", &address).fails();
 
@@ -130,7 +130,7 @@ async fn an_address_in_use_prevents_the_start() {
 #[tokio::test(flavor = "multi_thread")]
 async fn shutdown_completes_running_requests_and_accepts_no_new_ones() {
     let program = Invocation::new().licensed().start().await;
-    let idle = open_idle(&program).await;
+    let idle_connections = open_idle(&program).await;
     let (mut socket, rest) = half_a_registration(&program).await;
 
     program.signal("TERM");
@@ -145,13 +145,13 @@ async fn shutdown_completes_running_requests_and_accepts_no_new_ones() {
     assert_eq!(parse(&raw).status, 200, "{}", parse(&raw).text());
     assert_eq!(status.code(), Some(0));
     assert!(answered.elapsed() < Duration::from_secs(5), "{:?}", answered.elapsed());
-    drop(idle);
+    drop(idle_connections);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idle_connection_does_not_delay_shutdown() {
     let program = Invocation::new().licensed().start().await;
-    let idle = open_idle(&program).await;
+    let idle_connections = open_idle(&program).await;
 
     let signalled = Instant::now();
     program.signal("TERM");
@@ -159,7 +159,7 @@ async fn an_idle_connection_does_not_delay_shutdown() {
 
     assert_eq!(status.code(), Some(0));
     assert!(signalled.elapsed() < Duration::from_secs(5), "{:?}", signalled.elapsed());
-    drop(idle);
+    drop(idle_connections);
 }
 
 #[tokio::test(flavor = "multi_thread")]

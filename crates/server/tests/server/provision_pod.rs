@@ -25,11 +25,11 @@ fn provisioned(first: &Invocation, line: &str) -> (Value, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pod_is_provisioned_beside_a_running_server() {
-    let first = Invocation::new().licensed();
-    let _server = first.start().await;
+    let first_invocation = Invocation::new().licensed();
+    let _server = first_invocation.start().await;
 
     let line = format!("create --name Weather --grant-group {DEFAULT} --operator-skill plan");
-    let (created, warnings) = provisioned(&first, &line);
+    let (created, warnings) = provisioned(&first_invocation, &line);
 
     let keys: Vec<_> = created.as_object().expect("an object").keys().cloned().collect();
     let expected = ["connectorId", "operatorId", "token", "grantedGroupIds", "resolvedMemberCount"];
@@ -40,40 +40,40 @@ async fn a_pod_is_provisioned_beside_a_running_server() {
     assert!(warnings.contains("no chat can reach the pod"), "{warnings}");
 
     let id = created["connectorId"].as_str().expect("an id");
-    let (issued, _) = provisioned(&first, &format!("issue-token --connector {id}"));
+    let (issued, _) = provisioned(&first_invocation, &format!("issue-token --connector {id}"));
     assert_eq!(issued["connectorId"], created["connectorId"]);
     assert_eq!(issued["operatorId"], created["operatorId"]);
     assert_ne!(issued["token"], created["token"]);
 
-    let (alone, warnings) = provisioned(&first, "create --name=Alone");
+    let (alone, warnings) = provisioned(&first_invocation, "create --name=Alone");
     assert_eq!(alone["operatorId"], json!(null));
     assert_eq!(alone["grantedGroupIds"], json!([]));
     assert!(warnings.contains("the pod serves nothing"), "{warnings}");
 
-    let unknown = "0199f0e0-0000-7000-8000-0000000000ff";
+    let unknown_id = "0199f0e0-0000-7000-8000-0000000000ff";
     for (line, code) in [
         ("create --name weather".to_owned(), "name_taken"),
-        (format!("create --name Other --grant-group {unknown}"), "unknown_group"),
+        (format!("create --name Other --grant-group {unknown_id}"), "unknown_group"),
         ("create --name Other --operator-skill two/words".to_owned(), "invalid_skill_name"),
         ("create --name Other --operator-skill PLAN".to_owned(), "skill_name_taken"),
-        (format!("issue-token --connector {unknown}"), "unknown_connector"),
+        (format!("issue-token --connector {unknown_id}"), "unknown_connector"),
         ("create".to_owned(), "needs --name"),
         ("create --name Other --grant-group all".to_owned(), "GUID"),
         ("issue-token".to_owned(), "needs --connector"),
         ("remove".to_owned(), "create or issue-token"),
     ] {
-        let refusal = call(&first, &line).fails();
+        let refusal = call(&first_invocation, &line).fails();
         assert!(refusal.contains(code), "{line}: {refusal}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_are_administered_beside_a_running_server() {
-    let first = Invocation::new().licensed();
-    let _server = first.start().await;
+    let first_invocation = Invocation::new().licensed();
+    let _server = first_invocation.start().await;
     let admin = |line: &str| {
         let words = format!("admin pods {line}");
-        words.split_whitespace().fold(first.beside(), Invocation::argument)
+        words.split_whitespace().fold(first_invocation.beside(), Invocation::argument)
     };
     let prints = |line: &str| {
         let output = admin(line).run();
@@ -82,17 +82,17 @@ async fn pods_are_administered_beside_a_running_server() {
     };
     assert!(prints("list").starts_with("No connectors"));
 
-    let (created, _) = provisioned(&first, "create --name Weather");
+    let (created, _) = provisioned(&first_invocation, "create --name Weather");
     let id = created["connectorId"].as_str().expect("an id");
     let listed = prints("list");
     assert!(listed.contains(&format!("Weather ({id}), 0 groups, token until")), "{listed}");
     assert!(prints(&format!("revoke {id}")).contains("revoked"));
     assert!(prints("list").contains("no valid token"));
 
-    let unknown = "0199f0e0-0000-7000-8000-0000000000ff";
+    let unknown_id = "0199f0e0-0000-7000-8000-0000000000ff";
     for (line, code) in [
-        (format!("revoke {unknown}"), "unknown_connector"),
-        (format!("drain {unknown}"), "unknown_pod"),
+        (format!("revoke {unknown_id}"), "unknown_connector"),
+        (format!("drain {unknown_id}"), "unknown_pod"),
         ("drain all".to_owned(), "expected an id"),
         ("stop".to_owned(), "list, revoke CONNECTOR or drain POD"),
     ] {
@@ -105,10 +105,10 @@ async fn pods_are_administered_beside_a_running_server() {
 async fn groups_are_granted_with_their_feature_only() {
     let mut terms = terms();
     terms.features = Some([Feature::AiProxy].into());
-    let first = Invocation::new().file("license.lic", &licence(&terms));
-    let _server = first.start().await;
+    let first_invocation = Invocation::new().file("license.lic", &licence(&terms));
+    let _server = first_invocation.start().await;
     let line = format!("create --name Weather --grant-group {DEFAULT}");
-    let refusal = call(&first, &line).fails();
+    let refusal = call(&first_invocation, &line).fails();
     assert!(refusal.contains("GroupManagement"), "{refusal}");
-    provisioned(&first, "create --name Weather");
+    provisioned(&first_invocation, "create --name Weather");
 }

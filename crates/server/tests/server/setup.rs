@@ -139,9 +139,11 @@ async fn without_the_token_nothing_is_learnt_and_nothing_made() {
     let app = TestApp::spawn().await;
     app.sign_up("ada@example.org").await;
     let correct_token = setup_token(&app);
-    let cut = correct_token.get(..correct_token.len() - 1).unwrap_or_default();
+    let truncated_token = correct_token.get(..correct_token.len() - 1).unwrap_or_default();
 
-    for wrong in ["", "wrong", cut, &correct_token.to_lowercase(), &format!("{correct_token}A")] {
+    for wrong in
+        ["", "wrong", truncated_token, &correct_token.to_lowercase(), &format!("{correct_token}A")]
+    {
         for body in [root("root@example.org"), root("ada@example.org"), json!({})] {
             let answer = appoint(&app, wrong, &body).await;
             assert_eq!(answer.refusal(), (403, "invalid_setup_token"), "{wrong}");

@@ -128,14 +128,14 @@ async fn a_worker_frozen_beyond_its_lease_changes_nothing() {
     let installation = Installation::prepare(database).await;
     let (frozen, user) = installation.start().await;
     let path = accepted(&user, "brief").await;
-    let mut late = installation.upstream.call().await;
+    let mut late_call = installation.upstream.call().await;
     frozen.signal("STOP");
     let stopped = Instant::now();
     let (_awake, user) = installation.start().await;
 
     answer(&mut installation.upstream.call().await).await;
     let recovery = stopped.elapsed();
-    answer(&mut late).await;
+    answer(&mut late_call).await;
     frozen.signal("CONT");
     for _ in 1..3 {
         answer(&mut installation.upstream.call().await).await;

@@ -68,7 +68,7 @@ async fn administrators_see_schedules_without_their_inputs(database: TestDatabas
     let upstream = Fixed::with_json(ANSWER).await;
     let (_app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
     let user = client.user.clone().expect("an id");
-    let before = console.get("/admin/assignments/schedules").await.text();
+    let previous_page = console.get("/admin/assignments/schedules").await.text();
 
     let mut yearly = every_minute();
     yearly["cron"] = json!("0 9 1 1 *");
@@ -76,7 +76,7 @@ async fn administrators_see_schedules_without_their_inputs(database: TestDatabas
     let listed = console.get("/admin/assignments/schedules").await.text();
     let of_user = console.get(&format!("/admin/users/{user}")).await.text();
 
-    assert!(before.contains("No schedules"), "{before}");
+    assert!(previous_page.contains("No schedules"), "{previous_page}");
     for page in [&listed, &of_user] {
         for text in ["research", "0 9 1 1 *", "Europe/Berlin", "1 Jan 20", "Never"] {
             assert!(page.contains(text), "{text}: {page}");

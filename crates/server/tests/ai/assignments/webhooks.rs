@@ -94,12 +94,12 @@ async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
     let secret = put.body["secret"].as_str().expect("a secret").to_owned();
 
     let assignment = accepted(&client, "research").await;
-    let first = received(&receiver, "503 Service Unavailable").await;
-    let second = received(&receiver, "204 No Content").await;
+    let first_request = received(&receiver, "503 Service Unavailable").await;
+    let second_request = received(&receiver, "204 No Content").await;
 
-    let (id, body) = verified(&first, &secret);
-    assert_eq!(verified(&second, &secret), (id.clone(), body.clone()));
-    assert!(second.head.starts_with("POST /v1 HTTP/1.1"));
+    let (id, body) = verified(&first_request, &secret);
+    assert_eq!(verified(&second_request, &secret), (id.clone(), body.clone()));
+    assert!(second_request.head.starts_with("POST /v1 HTTP/1.1"));
     assert_eq!(body["type"], "assignment.completed");
     let completed = ended(&client, &assignment).await;
     assert_eq!(body["data"]["assignmentId"], completed["id"]);
@@ -135,12 +135,12 @@ async fn webhooks_stay_outside_of_the_network() {
 
     let put = console.write("PUT", &hook, json!({ "url": "https://hooks.example/x" })).await;
     assert_eq!(put.status, 200, "{}", put.text());
-    let listed = console.get("/api/admin/operators").await.body;
-    assert!(listed.to_string().contains("https://hooks.example/x"));
+    let list = console.get("/api/admin/operators").await.body;
+    assert!(list.to_string().contains("https://hooks.example/x"));
 
     let secret = put.body["secret"].as_str().expect("a secret");
-    assert!(!listed.to_string().contains(secret));
-    let unknown = "/api/admin/operators/0199f0e0-0000-7000-8000-0000000000ff/webhook";
-    let put = console.write("PUT", unknown, json!({ "url": "https://hooks.example/x" })).await;
+    assert!(!list.to_string().contains(secret));
+    let unknown_path = "/api/admin/operators/0199f0e0-0000-7000-8000-0000000000ff/webhook";
+    let put = console.write("PUT", unknown_path, json!({ "url": "https://hooks.example/x" })).await;
     assert_eq!(put.status, 404);
 }

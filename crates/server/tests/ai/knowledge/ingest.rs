@@ -85,10 +85,10 @@ async fn two_instances_ingest_each_document_once(database: TestDatabase) {
 async fn without_a_key_the_routes_do_not_exist() {
     let app = knowing(TestDatabase::sqlite()).with("Knowledge__IngestApiKey", "").start().await;
     let travel = base(&app, "Travel", "default").await;
-    let unknown = app.anonymous().get("/api/nowhere").await;
+    let unknown_response = app.anonymous().get("/api/nowhere").await;
     let answer = service(&app, "GET", &documents(&travel), &json!(null)).await;
     assert_eq!(answer.status, 404);
-    assert_eq!(answer.body["error"], unknown.body["error"]);
+    assert_eq!(answer.body["error"], unknown_response.body["error"]);
 
     app.reload(&json!({ "Knowledge": { "IngestApiKey": "never-read-as-variable" } }));
     let app = knowing(TestDatabase::sqlite()).start().await;

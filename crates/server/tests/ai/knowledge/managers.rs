@@ -158,9 +158,9 @@ async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestData
     app.admin("group set default quota.KnowledgeDocuments= quota.MonthlyEmbeddingTokens=1")
         .await
         .expect("a quota");
-    let full = send(&ada, "POST", &path, &draft(json!("t"), text, json!("New"))).await;
-    assert_eq!(full.refusal(), (409, "quota_exceeded"));
-    assert_eq!(full.body["resource"], "MonthlyEmbeddingTokens");
+    let full_response = send(&ada, "POST", &path, &draft(json!("t"), text, json!("New"))).await;
+    assert_eq!(full_response.refusal(), (409, "quota_exceeded"));
+    assert_eq!(full_response.body["resource"], "MonthlyEmbeddingTokens");
 }
 
 async fn others_are_no_managers(database: TestDatabase) {

@@ -363,8 +363,8 @@ async fn check_chats(world: &World, caller: &Caller, client: &Client) {
         let answer = client.send("POST", CHAT, &headers, request.to_string().as_bytes()).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
 
-        let sent = world.demo.last().body;
-        let messages = sent["messages"].as_array().expect("messages");
+        let sent_body = world.demo.last().body;
+        let messages = sent_body["messages"].as_array().expect("messages");
         let expected = named(|it| caller.searches(it, persona));
         for role in ["system", "tool"] {
             let text: String =

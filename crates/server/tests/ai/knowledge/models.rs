@@ -130,14 +130,14 @@ async fn a_question_that_follows_another_is_searched_for_as_it_was_rewritten(
         { "role": "user", "content": follow_up },
     ]);
 
-    let first =
+    let first_body =
         forwarded(&app, &upstream, &json!([{ "role": "user", "content": follow_up }])).await;
-    assert!(!first.to_string().contains("first class"), "{first}");
+    assert!(!first_body.to_string().contains("first class"), "{first_body}");
     assert!(rewriting.calls().is_empty(), "no question came before");
-    let second = forwarded(&app, &upstream, &messages).await;
+    let second_body = forwarded(&app, &upstream, &messages).await;
 
-    assert!(second["messages"][0].to_string().contains("first class"), "{second}");
-    assert!(second["messages"].to_string().contains(follow_up), "{second}");
+    assert!(second_body["messages"][0].to_string().contains("first class"), "{second_body}");
+    assert!(second_body["messages"].to_string().contains(follow_up), "{second_body}");
     let material = rewriting.call().text();
     assert!(material.contains("Is my train free?") && material.contains(follow_up), "{material}");
     assert!(!material.contains("Be kind."), "{material}");

@@ -27,9 +27,9 @@ async fn a_folder_that_is_imported_again_stores_what_has_changed() {
     assert_eq!(app.admin(&import).await.expect("files"), expected);
 
     let list = service(&app, "GET", &documents(&travel), &json!(null)).await.body;
-    let stored = list.as_array().expect("documents");
-    assert_eq!(stored.len(), 2);
-    for document in stored {
+    let stored_documents = list.as_array().expect("documents");
+    assert_eq!(stored_documents.len(), 2);
+    for document in stored_documents {
         let id = document["id"].as_str().expect("an id");
         assert_eq!(settled(&app, &travel, id).await["status"], "Ready");
     }

@@ -83,8 +83,8 @@ async fn managers_see_the_questions_of_their_group_that_no_document_answers(
     let console = Console::open(&app, "eve@example.org").await;
     let path = "/api/admin/groups/00000000-0000-7000-8000-000000000001/unanswered-questions";
     let first_page = console.get(&format!("{path}?limit=1")).await.body;
-    let next = first_page["nextCursor"].as_str().expect("a cursor");
-    let second_page = console.get(&format!("{path}?limit=1&cursor={next}")).await.body;
+    let next_cursor = first_page["nextCursor"].as_str().expect("a cursor");
+    let second_page = console.get(&format!("{path}?limit=1&cursor={next_cursor}")).await.body;
     let mut seen =
         [&first_page, &second_page].map(|it| it["items"][0]["id"].as_str().expect("an id"));
     seen.sort_unstable_by_key(|it| *it != ids[1]);

@@ -161,15 +161,16 @@ async fn a_secret_outlives_a_change_of_the_master_key() {
     let changed = TestConfig::beside(&ada.app)
         .at(Arc::<ManualClock>::clone(&ada.clock))
         .with("Encryption__MasterKey", ANOTHER_KEY);
-    let both = changed
+    let rotating_server = changed
         .with("Encryption__PreviousMasterKey", pia_server_testkit::harness::MASTER_KEY)
         .start()
         .await;
 
-    let response = submit_code(&both, &challenge(&both).await, &ada.code()).await;
+    let response =
+        submit_code(&rotating_server, &challenge(&rotating_server).await, &ada.code()).await;
     // A right code seals the secret under the new key, so the old one may go.
     ada.clock.advance(Duration::from_secs(30));
-    let new_server = TestConfig::beside(&both)
+    let new_server = TestConfig::beside(&rotating_server)
         .at(Arc::<ManualClock>::clone(&ada.clock))
         .with("Encryption__MasterKey", ANOTHER_KEY)
         .start()

@@ -7,9 +7,9 @@ use super::*;
 /// Uses up the account's limit of wrong codes.
 async fn exhaust(ada: &Ada) {
     let token = ada.challenge().await;
-    let wrong = ada.wrong_code();
+    let wrong_code = ada.wrong_code();
     for _ in 0..5 {
-        let response = submit_code(&ada.app, &token, &wrong).await;
+        let response = submit_code(&ada.app, &token, &wrong_code).await;
         assert_eq!(response.refusal(), (401, "invalid_mfa_code"));
     }
 }
@@ -18,10 +18,10 @@ async fn exhaust(ada: &Ada) {
 async fn a_sign_in_allows_five_attempts() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
     let token = ada.challenge().await;
-    let wrong = ada.wrong_code();
+    let wrong_code = ada.wrong_code();
 
     for _ in 0..5 {
-        let response = submit_code(&ada.app, &token, &wrong).await;
+        let response = submit_code(&ada.app, &token, &wrong_code).await;
         assert_eq!(response.refusal(), (401, "invalid_mfa_code"));
     }
 
@@ -111,9 +111,9 @@ async fn guesses_of_the_first_code_count_towards_the_limit() {
 
     assert_eq!(early_response.refusal(), (409, "mfa_not_begun"));
     assert_eq!(setup.status, 200);
-    let last = refused.pop().expect("a response");
+    let last_response = refused.pop().expect("a response");
     assert!(refused.iter().all(|it| it.refusal() == (400, "invalid_mfa_code")));
-    assert_eq!(last.refusal(), (429, "rate_limited"));
+    assert_eq!(last_response.refusal(), (429, "rate_limited"));
     assert_eq!(submit_code(&ada.app, &ada.challenge().await, &ada.code()).await.status, 200);
 }
 

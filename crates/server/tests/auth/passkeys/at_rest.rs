@@ -86,7 +86,7 @@ async fn a_deactivated_account_cannot_sign_in(database: TestDatabase) {
     let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::new();
     enrol(&ada, &mut key, "Key").await;
-    let unknown = sign_in(&app, &mut Authenticator::new()).await;
+    let unknown_response = sign_in(&app, &mut Authenticator::new()).await;
 
     let now = DbInstant(SystemClock.now());
     let update =
@@ -97,5 +97,5 @@ async fn a_deactivated_account_cannot_sign_in(database: TestDatabase) {
 
     assert_eq!(result.expect("a row"), 1);
     assert_eq!(response.refusal(), (401, "invalid_passkey"));
-    assert_eq!(response.bytes, unknown.bytes);
+    assert_eq!(response.bytes, unknown_response.bytes);
 }

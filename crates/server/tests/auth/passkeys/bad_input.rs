@@ -116,8 +116,8 @@ async fn a_malformed_attestation_is_reported_by_field() {
 
     for field in ["clientDataJSON", "attestationObject"] {
         let options = passkey_options(&ada).await;
-        let valid = Authenticator::new().create(&options["publicKey"]);
-        for (what, credential) in malformed(&valid, field) {
+        let valid_credential = Authenticator::new().create(&options["publicKey"]);
+        for (what, credential) in malformed(&valid_credential, field) {
             let options = passkey_options(&ada).await;
             let refused_response = add_passkey(&ada, &options, "Key", &credential).await;
 
@@ -143,10 +143,10 @@ async fn a_malformed_assertion_is_refused_without_details() {
     let mut key = Authenticator::new();
     enrol(&ada, &mut key, "Key").await;
     let options = sign_in_options(&app).await;
-    let valid = key.get(&options["publicKey"]);
+    let valid_credential = key.get(&options["publicKey"]);
 
     let fields = ["clientDataJSON", "authenticatorData", "signature", "userHandle"];
-    let malformed = fields.iter().flat_map(|it| malformed(&valid, it));
+    let malformed = fields.iter().flat_map(|it| malformed(&valid_credential, it));
     let others = [json!(7), json!("x"), json!([]), json!({}), json!(true)]
         .into_iter()
         .map(|it| (it.to_string(), it));
@@ -156,7 +156,8 @@ async fn a_malformed_assertion_is_refused_without_details() {
         assert_eq!(response.refusal(), (401, "invalid_passkey"), "{what}");
     }
     for token in ["", "x", "\u{0}", &"x".repeat(60_000)] {
-        let response = complete_sign_in(&app, &json!({ "challengeToken": token }), &valid).await;
+        let response =
+            complete_sign_in(&app, &json!({ "challengeToken": token }), &valid_credential).await;
         assert_eq!(response.refusal(), (401, "invalid_passkey"));
     }
 }

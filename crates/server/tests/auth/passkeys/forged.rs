@@ -78,16 +78,16 @@ async fn forged_assertions_are_refused(database: TestDatabase) {
         ("created", |it| it.client_data["type"] = json!("webauthn.create"));
     for (what, forge) in DRAFTS.into_iter().chain([as_created]) {
         let options = sign_in_options(&app).await;
-        let forged = key.get_as(&options["publicKey"], forge);
-        let refusal = complete_sign_in(&app, &options, &forged).await;
+        let forged_credential = key.get_as(&options["publicKey"], forge);
+        let refusal = complete_sign_in(&app, &options, &forged_credential).await;
         assert_eq!(refusal.status, 401, "{what}");
         assert_eq!(refusal.bytes, unknown_response.bytes, "{what}");
     }
     for (what, tamper) in TAMPERED {
         let options = sign_in_options(&app).await;
-        let mut forged = key.get(&options["publicKey"]);
-        tamper(&mut forged);
-        let refusal = complete_sign_in(&app, &options, &forged).await;
+        let mut forged_credential = key.get(&options["publicKey"]);
+        tamper(&mut forged_credential);
+        let refusal = complete_sign_in(&app, &options, &forged_credential).await;
         assert_eq!(refusal.status, 401, "{what}");
         assert_eq!(refusal.bytes, unknown_response.bytes, "{what}");
     }
@@ -105,8 +105,8 @@ async fn forged_attestations_add_no_passkey(database: TestDatabase) {
     let bare: (&str, Forge) = ("no passkey in it", |it| it.flags &= !0x40);
     for (what, forge) in DRAFTS.into_iter().chain([as_got, longer, nameless, bare]) {
         let options = passkey_options(&ada).await;
-        let forged = Authenticator::new().create_as(&options["publicKey"], forge);
-        let response = add_passkey(&ada, &options, "Key", &forged).await;
+        let forged_credential = Authenticator::new().create_as(&options["publicKey"], forge);
+        let response = add_passkey(&ada, &options, "Key", &forged_credential).await;
         assert_eq!(response.refusal(), (400, "invalid_passkey_response"), "{what}");
     }
 
@@ -126,17 +126,17 @@ async fn a_truncated_attestation_adds_no_passkey() {
 
     for length in (0..full.len()).step_by(5) {
         let options = passkey_options(&ada).await;
-        let mut forged = Authenticator::new().create(&options["publicKey"]);
-        let cut = &unbase64(&forged["response"]["attestationObject"])[..length];
-        forged["response"]["attestationObject"] = json!(base64(cut));
-        let response = add_passkey(&ada, &options, "Key", &forged).await;
+        let mut forged_credential = Authenticator::new().create(&options["publicKey"]);
+        let cut = &unbase64(&forged_credential["response"]["attestationObject"])[..length];
+        forged_credential["response"]["attestationObject"] = json!(base64(cut));
+        let response = add_passkey(&ada, &options, "Key", &forged_credential).await;
         assert_eq!(response.refusal(), (400, "invalid_passkey_response"), "{length}");
     }
     for garbage in [&b"\xff"[..], &[0x9f; 10_000], &[0x81; 10_000], &[0xbb; 9], &[0x5b; 9]] {
         let options = passkey_options(&ada).await;
-        let mut forged = Authenticator::new().create(&options["publicKey"]);
-        forged["response"]["attestationObject"] = json!(base64(garbage));
-        let response = add_passkey(&ada, &options, "Key", &forged).await;
+        let mut forged_credential = Authenticator::new().create(&options["publicKey"]);
+        forged_credential["response"]["attestationObject"] = json!(base64(garbage));
+        let response = add_passkey(&ada, &options, "Key", &forged_credential).await;
         assert_eq!(response.refusal(), (400, "invalid_passkey_response"), "{garbage:?}");
     }
     assert_eq!(list(&ada).await.len(), 1);
@@ -147,19 +147,19 @@ async fn a_challenge_is_consumed_by_any_response() {
     let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
 
     let options = sign_in_options(&app).await;
-    let right = key.get(&options["publicKey"]);
+    let valid_credential = key.get(&options["publicKey"]);
     let garbage = complete_sign_in(&app, &options, &json!({})).await;
-    let late = complete_sign_in(&app, &options, &right).await;
+    let late_response = complete_sign_in(&app, &options, &valid_credential).await;
     let second_options = sign_in_options(&app).await;
-    let right = key.get(&second_options["publicKey"]);
-    let first_response = complete_sign_in(&app, &second_options, &right).await;
-    let replayed = complete_sign_in(&app, &second_options, &right).await;
+    let valid_credential = key.get(&second_options["publicKey"]);
+    let first_response = complete_sign_in(&app, &second_options, &valid_credential).await;
+    let replayed = complete_sign_in(&app, &second_options, &valid_credential).await;
     let options = passkey_options(&ada).await;
     let credential = Authenticator::new().create(&options["publicKey"]);
     let malformed = add_passkey(&ada, &options, "Key", &json!({})).await;
     let too_late = add_passkey(&ada, &options, "Key", &credential).await;
 
-    for refused in [garbage, late, replayed] {
+    for refused in [garbage, late_response, replayed] {
         assert_eq!(refused.refusal(), (401, "invalid_passkey"));
     }
     assert_eq!(first_response.status, 200);
@@ -171,21 +171,21 @@ async fn a_challenge_is_consumed_by_any_response() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_challenge_expires_after_five_minutes() {
     let (app, clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
-    let early = sign_in_options(&app).await;
-    let late = sign_in_options(&app).await;
-    let first = passkey_options(&ada).await;
-    let second = passkey_options(&ada).await;
+    let early_options = sign_in_options(&app).await;
+    let late_options = sign_in_options(&app).await;
+    let first_options = passkey_options(&ada).await;
+    let newer_options = passkey_options(&ada).await;
 
     clock.advance(Duration::from_secs(299));
-    let credential = key.get(&early["publicKey"]);
-    let in_time = complete_sign_in(&app, &early, &credential).await;
-    let credential = Authenticator::new().create(&first["publicKey"]);
-    let addition_response = add_passkey(&ada, &first, "Key", &credential).await;
+    let credential = key.get(&early_options["publicKey"]);
+    let in_time = complete_sign_in(&app, &early_options, &credential).await;
+    let credential = Authenticator::new().create(&first_options["publicKey"]);
+    let addition_response = add_passkey(&ada, &first_options, "Key", &credential).await;
     clock.advance(Duration::from_secs(1));
-    let credential = key.get(&late["publicKey"]);
-    let too_late = complete_sign_in(&app, &late, &credential).await;
-    let credential = Authenticator::new().create(&second["publicKey"]);
-    let not_added = add_passkey(&ada, &second, "Key", &credential).await;
+    let credential = key.get(&late_options["publicKey"]);
+    let too_late = complete_sign_in(&app, &late_options, &credential).await;
+    let credential = Authenticator::new().create(&newer_options["publicKey"]);
+    let not_added = add_passkey(&ada, &newer_options, "Key", &credential).await;
 
     assert_eq!(in_time.status, 200);
     assert_eq!(addition_response.status, 200);

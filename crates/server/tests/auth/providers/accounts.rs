@@ -125,11 +125,11 @@ async fn missing_claims_are_fetched_from_the_user_info_endpoint() {
     fake.set_claim("email", Value::Null);
     fake.script().user_info = Some(user_info("somebody-else"));
 
-    let foreign = sign_in_at_provider(&app, &fake).await;
+    let foreign_response = sign_in_at_provider(&app, &fake).await;
     fake.script().user_info = Some(user_info("ada-1"));
     let ada = signed_in(&app, &fake).await;
 
-    assert_eq!(redirect_error(&foreign), "email_missing");
+    assert_eq!(redirect_error(&foreign_response), "email_missing");
     assert_eq!(user(&app, &ada).await["displayName"], "Ada");
 }
 
@@ -166,11 +166,11 @@ async fn new_accounts_obey_the_registration_rules(database: TestDatabase) {
         fake.set_user("eve", "ada@example.org");
         let squatter = sign_in_at_provider(&app, &fake).await;
         fake.set_user("ada-1", "ada@example.org");
-        let known = signed_in(&app, &fake).await;
+        let known_client = signed_in(&app, &fake).await;
 
         assert_eq!(redirect_error(&newcomer), "registration_closed", "{rules}");
         assert_eq!(redirect_error(&squatter), "email_exists", "{rules}");
-        assert_eq!(known.user, ada.user, "{rules}");
+        assert_eq!(known_client.user, ada.user, "{rules}");
     }
 }
 
@@ -183,9 +183,9 @@ async fn the_seat_limit_applies_to_provider_accounts() {
     signed_in(&app, &fake).await;
 
     fake.set_user("bob", "bob@example.org");
-    let second = sign_in_at_provider(&app, &fake).await;
+    let second_response = sign_in_at_provider(&app, &fake).await;
 
-    assert_eq!(redirect_error(&second), "user_limit_reached");
+    assert_eq!(redirect_error(&second_response), "user_limit_reached");
 }
 
 async fn an_expired_licence_admits_existing_accounts_only(database: TestDatabase) {
@@ -198,11 +198,11 @@ async fn an_expired_licence_admits_existing_accounts_only(database: TestDatabase
         .start()
         .await;
 
-    let known = signed_in(&other_server, &fake).await;
+    let known_client = signed_in(&other_server, &fake).await;
     fake.set_user("bob", "bob@example.org");
     let newcomer = sign_in_at_provider(&other_server, &fake).await;
 
-    assert_eq!(known.user, ada.user);
+    assert_eq!(known_client.user, ada.user);
     assert_eq!(redirect_error(&newcomer), "license_expired");
 }
 

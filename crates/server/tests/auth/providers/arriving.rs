@@ -70,12 +70,12 @@ async fn a_sign_in_completes_once(database: TestDatabase) {
     let (mut browser, callback) = start(&app, &fake).await;
 
     let looked = browser.send("HEAD", &callback).await;
-    let first = browser.get(&callback).await;
-    let second = browser.get(&callback).await;
+    let first_response = browser.get(&callback).await;
+    let second_response = browser.get(&callback).await;
 
     assert_refused(&looked);
-    assert_eq!(redirect_code(&first).len(), 43);
-    assert_refused(&second);
+    assert_eq!(redirect_code(&first_response).len(), 43);
+    assert_refused(&second_response);
 }
 
 async fn a_sign_in_continues_on_another_instance(database: TestDatabase) {
@@ -164,13 +164,13 @@ async fn without_a_target_a_failure_is_a_page_for_browsers_and_json_for_others()
     fake.set_claim("email_verified", false.into());
     let mut browser = Browser::of(&app);
     let start = login(&[("provider", "oidc"), ("state", "unheard")]);
-    let sent = browser.get(&start).await;
-    let page = browser.get(&fake.admit(&location(&sent))).await;
-    let sent = browser.get(&start).await;
+    let start_redirect = browser.get(&start).await;
+    let page = browser.get(&fake.admit(&location(&start_redirect))).await;
+    let start_redirect = browser.get(&start).await;
     let cookie =
         format!("__Host-pia_sign_in={}", browser.cookie("__Host-pia_sign_in").expect("a cookie"));
     let headers = [("accept", "application/json"), ("cookie", cookie.as_str())];
-    let callback = fake.admit(&location(&sent));
+    let callback = fake.admit(&location(&start_redirect));
 
     let json = app.anonymous().send("GET", &callback, &headers, b"").await;
 

@@ -253,15 +253,15 @@ async fn the_cookie_is_for_this_server_only_and_is_reused() {
     let mut browser = Browser::of(&app);
 
     let first_response = browser.get(&desktop_login()).await;
-    let second = browser.get(&desktop_login()).await;
+    let second_response = browser.get(&desktop_login()).await;
 
     let cookie = first_response.header("set-cookie").expect("a cookie");
     let value = cookie.strip_prefix("__Host-pia_sign_in=").expect("its name");
     assert_eq!(value.split_at(43).1, "; Path=/; Max-Age=600; HttpOnly; SameSite=Lax; Secure");
-    assert_eq!(second.header("set-cookie"), Some(cookie));
+    assert_eq!(second_response.header("set-cookie"), Some(cookie));
 
     // Both sign-ins can be completed.
-    for redirect in [&second, &first_response] {
+    for redirect in [&second_response, &first_response] {
         let callback = fake.admit(&location(redirect));
         let code = redirect_code(&browser.get(&callback).await);
         assert_eq!(redeem(&app.anonymous(), &code, VERIFIER).await.status, 200);

@@ -41,7 +41,7 @@ fn refused(response: &TestResponse) -> &[u8] {
 async fn a_code_is_consumed_by_any_failed_attempt(database: TestDatabase) {
     let (fake, app) = with_fake(database).await;
     let stranger = app.anonymous();
-    let unknown = redeem(&stranger, &"x".repeat(43), VERIFIER).await;
+    let unknown_response = redeem(&stranger, &"x".repeat(43), VERIFIER).await;
     let another = VERIFIER.replace('d', "e");
 
     for wrong in [
@@ -62,11 +62,11 @@ async fn a_code_is_consumed_by_any_failed_attempt(database: TestDatabase) {
         let mut body = wrong.clone();
         body["code"] = json!(code);
 
-        let first = stranger.post("/auth/token", &body).await;
-        let second = redeem(&stranger, &code, VERIFIER).await;
+        let first_response = stranger.post("/auth/token", &body).await;
+        let second_response = redeem(&stranger, &code, VERIFIER).await;
 
-        assert_eq!(refused(&first), refused(&unknown), "{wrong:.80}");
-        assert_eq!(refused(&second), refused(&unknown), "{wrong:.80}");
+        assert_eq!(refused(&first_response), refused(&unknown_response), "{wrong:.80}");
+        assert_eq!(refused(&second_response), refused(&unknown_response), "{wrong:.80}");
     }
 }
 
@@ -86,10 +86,10 @@ async fn a_code_is_consumed_by_a_malformed_body(database: TestDatabase) {
         let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
         let body = template.replace("CODE", &code);
 
-        let first = stranger.send("POST", "/auth/token", &json, body.as_bytes()).await;
-        let second = redeem(&stranger, &code, VERIFIER).await;
+        let first_response = stranger.send("POST", "/auth/token", &json, body.as_bytes()).await;
+        let second_response = redeem(&stranger, &code, VERIFIER).await;
 
-        assert_eq!(refused(&first), refused(&second), "{template}");
+        assert_eq!(refused(&first_response), refused(&second_response), "{template}");
     }
 }
 
@@ -119,9 +119,9 @@ async fn a_reused_code_revokes_the_session_that_it_started(database: TestDatabas
     let bystander = super::signed_in(&app, &fake).await;
     assert_eq!(ada.get("/auth/me").await.status, 200);
 
-    let again = redeem(&app.anonymous(), &code, VERIFIER).await;
+    let repeated_response = redeem(&app.anonymous(), &code, VERIFIER).await;
 
-    refused(&again);
+    refused(&repeated_response);
     assert_eq!(ada.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let over = refresh(&app.anonymous(), refresh_token(&ada)).await;
     assert_eq!(over.refusal(), (401, "invalid_refresh_token"));
@@ -181,10 +181,10 @@ async fn a_code_expires_after_two_minutes(database: TestDatabase) {
     let in_time = redeem(&app.anonymous(), &code, VERIFIER).await;
     let code = redirect_code(&sign_in_at_provider(&app, &fake).await);
     clock.advance(Duration::from_mins(2));
-    let late = redeem(&app.anonymous(), &code, VERIFIER).await;
+    let late_response = redeem(&app.anonymous(), &code, VERIFIER).await;
 
     assert_eq!(in_time.status, 200, "{}", in_time.text());
-    refused(&late);
+    refused(&late_response);
 }
 
 async fn concurrent_uses_of_a_code_leave_no_session(database: TestDatabase) {

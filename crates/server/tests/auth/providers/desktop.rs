@@ -114,11 +114,11 @@ async fn a_denied_sign_in_is_reported_and_can_be_retried(database: TestDatabase)
 
     let denied = sign_in_with(&app, &desktop_login(), "deny").await;
     let unverified = sign_in_with(&app, &desktop_login(), "login=eve").await;
-    let again = sign_in_with(&app, &desktop_login(), "login=ada").await;
+    let repeated_response = sign_in_with(&app, &desktop_login(), "login=ada").await;
 
     assert_eq!(redirect_error(&denied), "access_denied");
     assert_eq!(redirect_error(&unverified), "email_not_verified");
-    assert_eq!(redirect_code(&again).len(), 43);
+    assert_eq!(redirect_code(&repeated_response).len(), 43);
 }
 
 async fn without_a_target_the_browser_receives_the_tokens(database: TestDatabase) {

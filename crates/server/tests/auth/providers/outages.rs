@@ -80,9 +80,9 @@ async fn any_failure_of_a_provider_is_reported_and_can_be_retried() {
         }
         fake.script().overrides.clear();
         let redirect = browser.get(&desktop_login()).await;
-        let again = browser.get(&fake.admit(&location(&redirect))).await;
+        let repeated_response = browser.get(&fake.admit(&location(&redirect))).await;
 
         assert_eq!(redirect_error(&response), code, "{path} {:.60}", format!("{replaced:?}"));
-        assert_eq!(redirect_code(&again).len(), 43);
+        assert_eq!(redirect_code(&repeated_response).len(), 43);
     }
 }

@@ -25,9 +25,9 @@ async fn a_deactivated_user_is_signed_out_at_once(database: TestDatabase) {
     let eve = server.app.sign_up("eve@example.org").await;
     assert_eq!(eve.get("/auth/me").await.status, 200);
     let by_name = filtered(USERS, r#"userName eq "EVE@example.org""#);
-    let found = server.send("GET", &by_name, Value::Null).await.body["Resources"][0].clone();
+    let found_user = server.send("GET", &by_name, Value::Null).await.body["Resources"][0].clone();
 
-    server.patch(&found, json!([{ "op": "replace", "path": "active", "value": false }])).await;
+    server.patch(&found_user, json!([{ "op": "replace", "path": "active", "value": false }])).await;
 
     assert_eq!(eve.get("/auth/me").await.refusal(), (401, "unauthorized"));
     let credentials = json!({ "email": "eve@example.org", "password": PASSWORD });

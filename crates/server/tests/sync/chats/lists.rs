@@ -59,14 +59,14 @@ async fn a_list_has_full_chats_in_the_order_of_their_changes(database: TestDatab
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let bob = app.signed_in().await;
-    let late = put_at(&ada, "9999-12-31T23:59:59.9999999Z").await;
-    let early = put_at(&ada, "0001-01-01T00:00:00").await;
+    let late_chat = put_at(&ada, "9999-12-31T23:59:59.9999999Z").await;
+    let early_chat = put_at(&ada, "0001-01-01T00:00:00").await;
 
     let list = ada.get(CHATS).await;
     let nothing = bob.get(&format!("{CHATS}?includeDeleted=true")).await;
 
-    assert_eq!(ids(&list.body["chats"]), [&*early, &late]);
-    assert_eq!(list.body["chats"][1], get(&ada, &late).await.body);
+    assert_eq!(ids(&list.body["chats"]), [&*early_chat, &late_chat]);
+    assert_eq!(list.body["chats"][1], get(&ada, &late_chat).await.body);
     assert_eq!(keys(&list.body), ["chats", "hasMore"]);
     assert_eq!(list.body["hasMore"], false);
     assert_eq!(nothing.body, json!({ "chats": [], "deleted": [], "hasMore": false }));
@@ -91,7 +91,7 @@ async fn pages_follow_by_a_cursor_with_any_escaping(database: TestDatabase) {
 async fn an_older_chat_that_arrived_later_is_listed(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let known = put_at(&ada, "2026-08-01T00:00:00Z").await;
+    let known_chat = put_at(&ada, "2026-08-01T00:00:00Z").await;
     // A device with the known chat requests changes since that chat's time.
     execute(&app, "UPDATE chats SET stamp = updated_at").await;
     let missed = put_at(&ada, "2026-07-01T00:00:00Z").await;
@@ -99,7 +99,7 @@ async fn an_older_chat_that_arrived_later_is_listed(database: TestDatabase) {
     let since = escaped("2026-08-01T00:00:00.0000000Z");
     let (chats, _, _) = pulled(&ada, &format!("since={since}"), 100).await;
 
-    assert_eq!(chats, [missed, known]);
+    assert_eq!(chats, [missed, known_chat]);
 }
 
 async fn deleted_chats_are_listed_by_id(database: TestDatabase) {

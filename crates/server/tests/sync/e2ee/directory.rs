@@ -21,7 +21,7 @@ async fn devices_of_all_users_are_listed_without_keys(database: TestDatabase) {
     let (app, ada, console) = administrator(TestConfig::on(database)).await;
     let bob = app.sign_up("bob@example.org").await;
     encrypt(&ada).await;
-    let first = encrypt(&bob).await;
+    let first_machine = encrypt(&bob).await;
     Machine::new().register(&bob).await;
 
     let all_response = console.get(DEVICES).await;
@@ -33,7 +33,7 @@ async fn devices_of_all_users_are_listed_without_keys(database: TestDatabase) {
     let unknown_response = console.get(&format!("{DEVICES}?status=lost")).await;
 
     assert_eq!(items(&all_response).len(), 3, "{}", all_response.text());
-    assert!(!all_response.text().contains(&first.public_key()), "{}", all_response.text());
+    assert!(!all_response.text().contains(&first_machine.public_key()), "{}", all_response.text());
     assert_eq!(items(&of_ada).len(), 1);
     assert_eq!(items(&of_ada)[0]["email"], "ada@example.org");
     assert_eq!(items(&of_ada)[0]["status"], "active");

@@ -23,20 +23,20 @@ on_both_databases!(
 async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let first = Machine::new();
-    let before = status(&ada).await;
+    let first_machine = Machine::new();
+    let previous_status = status(&ada).await;
 
-    let registered = first.register(&ada).await;
+    let registered = first_machine.register(&ada).await;
     let unchanged = status(&ada).await;
-    let pending = device_status(&ada, &first.id).await;
-    let uploaded = first.store_own_key(&ada, 1).await;
+    let pending = device_status(&ada, &first_machine.id).await;
+    let uploaded = first_machine.store_own_key(&ada, 1).await;
     let copied = ada.post("/api/e2ee/recovery/wrapped-umk", &recovery_copy()).await;
     let guarded = put_proof_key(&ada, &proof_key()).await;
 
     let none = json!({
         "isEnabled": false, "umkVersion": 0, "hasRecoveryKey": false, "hasRecoveryProofKey": false,
     });
-    assert_eq!(before, none);
+    assert_eq!(previous_status, none);
     assert_eq!(unchanged, none, "registering alone encrypts nothing");
 
     let expected_keys = ["isFirstDevice", "onboardingSessionId", "serverChallenge"];
@@ -52,13 +52,13 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     });
     assert_eq!(status(&ada).await, capabilities);
     assert_eq!(pending, 0);
-    assert_eq!(device_status(&ada, &first.id).await, 1);
+    assert_eq!(device_status(&ada, &first_machine.id).await, 1);
 
-    let key = ada.get(&first.path("wrapped-umk")).await.body;
+    let key = ada.get(&first_machine.path("wrapped-umk")).await.body;
     assert_eq!(key["ciphertext"], json!(text(1, 60)));
     assert_eq!(key["hkdfSalt"], json!(text(1, 32)));
-    assert_eq!(key["createdByDeviceId"], json!(first.id));
-    assert_eq!(key["deviceId"], json!(first.id));
+    assert_eq!(key["createdByDeviceId"], json!(first_machine.id));
+    assert_eq!(key["deviceId"], json!(first_machine.id));
     assert_eq!(key["wrapVersion"], 1);
     assert_eq!(key["signatureVersion"], 1);
     assert!(key.get("approverSignature").is_none() && key.get("onboardingSessionId").is_none());
@@ -75,31 +75,31 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
 async fn an_encrypted_account_without_a_device_cannot_start_over(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
 
-    let revocation_response = ada.post(&first.path("revoke"), &json!({})).await;
-    let again = first.register(&ada).await;
+    let revocation_response = ada.post(&first_machine.path("revoke"), &json!({})).await;
+    let again = first_machine.register(&ada).await;
     let other = Machine::new().register(&ada).await;
-    let uploaded = first.store_own_key(&ada, 2).await;
+    let uploaded = first_machine.store_own_key(&ada, 2).await;
 
     assert_eq!(revocation_response.status, 200);
     assert_eq!(revocation_response.body, json!({ "success": true }));
     assert_eq!(again["isFirstDevice"], false);
     assert_eq!(other["isFirstDevice"], false);
     assert_eq!(uploaded.refusal(), (403, "device_not_active"));
-    assert_eq!(ada.get(&first.path("wrapped-umk")).await.refusal(), (404, "not_found"));
+    assert_eq!(ada.get(&first_machine.path("wrapped-umk")).await.refusal(), (404, "not_found"));
     assert_eq!(status(&ada).await["isEnabled"], true);
 }
 
 async fn changes_of_keys_are_emailed_and_part_of_the_export(database: TestDatabase) {
     let app = TestConfig::on(database).with_mail().start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let first = encrypt(&ada).await;
-    let second = Machine::new();
+    let first_machine = encrypt(&ada).await;
+    let second_machine = Machine::new();
 
-    second.start_onboarding(&ada).await;
-    second.start_onboarding(&ada).await;
-    ada.post(&second.path("revoke"), &json!({})).await;
+    second_machine.start_onboarding(&ada).await;
+    second_machine.start_onboarding(&ada).await;
+    ada.post(&second_machine.path("revoke"), &json!({})).await;
 
     let emails = names_to(&app, "ada@example.org").await;
     let ours: Vec<_> = emails.iter().filter(|it| *it != "new-device").collect();
@@ -110,11 +110,11 @@ async fn changes_of_keys_are_emailed_and_part_of_the_export(database: TestDataba
     let accept = [("accept", "application/json")];
     let export = ada.send("GET", "/auth/account/export", &accept, b"").await;
     let devices = &export.body["data"]["devices"];
-    assert_eq!(devices[0]["deviceId"], json!(second.id));
+    assert_eq!(devices[0]["deviceId"], json!(second_machine.id));
     assert_eq!(devices[0]["status"], 2);
-    assert_eq!(devices[1]["deviceId"], json!(first.id));
+    assert_eq!(devices[1]["deviceId"], json!(first_machine.id));
     assert_eq!(devices[1]["status"], 1);
-    assert_eq!(devices[1]["agreementKey"], first.public_key());
+    assert_eq!(devices[1]["agreementKey"], first_machine.public_key());
     for secret in [text(1, 60), text(3, 60), text(4, 32)] {
         assert!(!export.text().contains(&secret));
     }
@@ -131,9 +131,9 @@ async fn a_session_of_an_app_password_may_use_keys() {
     let signed_in = app.anonymous().post("/auth/login/local", &credentials).await;
     let desktop = app.anonymous().with_tokens(&signed_in.body);
 
-    let first = encrypt(&desktop).await;
+    let first_machine = encrypt(&desktop).await;
 
-    assert_eq!(device_status(&ada, &first.id).await, 1);
+    assert_eq!(device_status(&ada, &first_machine.id).await, 1);
     assert!(!app_password_id(&ada).await.is_empty());
 }
 

@@ -36,15 +36,16 @@ async fn devices(client: &Client) -> Vec<Value> {
 async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
     for version in [None, Some(1), Some(2)] {
         let joining = Machine::new();
         let session = joining.start_onboarding(&ada).await;
         let waiting = devices(&ada).await.pop().expect("a device");
 
         let approval_response =
-            ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
-        let second_response = ada.post(APPROVE, &first.approval(&joining, &session, version)).await;
+            ada.post(APPROVE, &first_machine.approval(&joining, &session, version)).await;
+        let second_response =
+            ada.post(APPROVE, &first_machine.approval(&joining, &session, version)).await;
 
         assert_eq!(waiting["status"], 0);
         assert_eq!(waiting["onboardingSessionId"], json!(session));
@@ -55,7 +56,7 @@ async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase
         let version = version.unwrap_or(1);
         assert_eq!(key["ciphertext"], json!(text(7, 60)));
         assert_eq!(key["hkdfSalt"], json!(text(8, 32)));
-        assert_eq!(key["createdByDeviceId"], json!(first.id));
+        assert_eq!(key["createdByDeviceId"], json!(first_machine.id));
         assert_eq!(key["onboardingSessionId"], json!(session));
         assert_eq!(key["signatureVersion"], version);
         assert_eq!(key["approverSignature"].as_str().map(str::len), Some(88));
@@ -77,7 +78,7 @@ async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase
 async fn the_list_has_the_data_of_devices_that_others_need(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
 
     let list = ada.get("/api/e2ee/devices").await.body;
 
@@ -99,18 +100,18 @@ async fn the_list_has_the_data_of_devices_that_others_need(database: TestDatabas
         "status",
     ];
     assert_eq!(keys(listed), expected);
-    assert_eq!(listed["deviceId"], json!(first.id));
-    assert_eq!(listed["agreementPublicKey"], first.public_key());
+    assert_eq!(listed["deviceId"], json!(first_machine.id));
+    assert_eq!(listed["agreementPublicKey"], first_machine.public_key());
     assert_eq!(listed["fingerprint"].as_str().map(str::len), Some(19));
 }
 
 async fn one_of_many_concurrent_approvals_is_accepted(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
     let joining = Machine::new();
     let session = joining.start_onboarding(&ada).await;
-    let approval = first.approval(&joining, &session, Some(2));
+    let approval = first_machine.approval(&joining, &session, Some(2));
 
     let answers = join_all((0..8).map(|_| ada.post(APPROVE, &approval))).await;
 
@@ -121,17 +122,18 @@ async fn one_of_many_concurrent_approvals_is_accepted(database: TestDatabase) {
 async fn a_rejected_device_may_register_again(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
     let joining = Machine::new();
     let spent = joining.start_onboarding(&ada).await;
 
     // Without a body, like the client.
     let rejection_response = ada.send("POST", &joining.path("revoke"), &[], b"").await;
     let revoked = device_status(&ada, &joining.id).await;
-    let late_response = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
+    let late_response = ada.post(APPROVE, &first_machine.approval(&joining, &spent, Some(2))).await;
     let session = joining.start_onboarding(&ada).await;
-    let by_spent = ada.post(APPROVE, &first.approval(&joining, &spent, Some(2))).await;
-    let approval_response = ada.post(APPROVE, &first.approval(&joining, &session, Some(2))).await;
+    let by_spent = ada.post(APPROVE, &first_machine.approval(&joining, &spent, Some(2))).await;
+    let approval_response =
+        ada.post(APPROVE, &first_machine.approval(&joining, &session, Some(2))).await;
 
     assert_eq!(rejection_response.status, 200);
     assert_eq!(revoked, 2);
@@ -141,42 +143,46 @@ async fn a_rejected_device_may_register_again(database: TestDatabase) {
     assert_eq!(devices(&ada).await.len(), 2);
 
     // An active device can be revoked too, and approves no others then.
-    ada.send("POST", &first.path("revoke"), &[], b"").await;
-    let third = Machine::new();
-    let session = third.start_onboarding(&ada).await;
-    let by_revoked = ada.post(APPROVE, &first.approval(&third, &session, Some(2))).await;
+    ada.send("POST", &first_machine.path("revoke"), &[], b"").await;
+    let third_machine = Machine::new();
+    let session = third_machine.start_onboarding(&ada).await;
+    let by_revoked =
+        ada.post(APPROVE, &first_machine.approval(&third_machine, &session, Some(2))).await;
     assert_eq!(by_revoked.refusal(), (403, "device_not_active"));
-    assert_eq!(ada.post(APPROVE, &joining.approval(&third, &session, Some(2))).await.status, 200);
+    assert_eq!(
+        ada.post(APPROVE, &joining.approval(&third_machine, &session, Some(2))).await.status,
+        200
+    );
 }
 
 async fn an_active_device_stays_active_when_it_registers_again(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
     let mut forging = Machine::new();
-    forging.id.clone_from(&first.id);
+    forging.id.clone_from(&first_machine.id);
 
-    let again = first.register(&ada).await;
+    let again = first_machine.register(&ada).await;
     let by_others = ada.post("/api/e2ee/devices/register", &forging.registration()).await;
 
     assert_eq!(again["isFirstDevice"], false);
     assert_eq!(by_others.refusal(), (409, "device_keys_differ"));
-    assert_eq!(device_status(&ada, &first.id).await, 1);
-    assert_eq!(devices(&ada).await[0]["signingPublicKey"], first.public_key());
-    assert_eq!(ada.get(&first.path("wrapped-umk")).await.status, 200);
+    assert_eq!(device_status(&ada, &first_machine.id).await, 1);
+    assert_eq!(devices(&ada).await[0]["signingPublicKey"], first_machine.public_key());
+    assert_eq!(ada.get(&first_machine.path("wrapped-umk")).await.status, 200);
 }
 
 async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
     let joining = Machine::new();
     let session = joining.start_onboarding(&ada).await;
 
     clock.advance(Duration::from_mins(10));
     let waiting = devices(&ada).await.pop().expect("a device");
-    let approved = ada.post(APPROVE, &first.approval(&joining, &session, Some(2))).await;
+    let approved = ada.post(APPROVE, &first_machine.approval(&joining, &session, Some(2))).await;
     let activation = joining.activation(&session, "any");
     let activated = ada.post("/api/e2ee/recovery/activate", &activation).await;
 
@@ -188,20 +194,23 @@ async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
         assert!(message.contains("onboarding session"), "{message}");
     }
     let renewed = joining.start_onboarding(&ada).await;
-    assert_eq!(ada.post(APPROVE, &first.approval(&joining, &renewed, None)).await.status, 200);
+    assert_eq!(
+        ada.post(APPROVE, &first_machine.approval(&joining, &renewed, None)).await.status,
+        200
+    );
 }
 
 async fn any_other_signature_is_refused(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let bob = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
     let bobs = encrypt(&bob).await;
     let joining = Machine::new();
     let session = joining.start_onboarding(&ada).await;
-    let good = first.approval(&joining, &session, Some(2));
+    let valid_approval = first_machine.approval(&joining, &session, Some(2));
     let changed = |field: &str, value: Value| {
-        let mut approval = good.clone();
+        let mut approval = valid_approval.clone();
         approval[field] = value;
         approval
     };
@@ -221,7 +230,7 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
     let by_bob = bob.post(APPROVE, &bobs.approval(&joining, &session, Some(2))).await;
     let itself = ada.post(APPROVE, &joining.approval(&joining, &session, Some(2))).await;
     let unknown_response =
-        ada.post(APPROVE, &first.approval(&Machine::new(), &session, Some(2))).await;
+        ada.post(APPROVE, &first_machine.approval(&Machine::new(), &session, Some(2))).await;
     assert_eq!(
         by_bobs.refusal(),
         (403, "device_not_active"),
@@ -232,5 +241,5 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
     assert_eq!(by_bob.bytes, unknown_response.bytes);
     assert_eq!(unknown_response.status, 404);
     assert_eq!(device_status(&ada, &joining.id).await, 0);
-    assert_eq!(ada.post(APPROVE, &good).await.status, 200);
+    assert_eq!(ada.post(APPROVE, &valid_approval).await.status, 200);
 }

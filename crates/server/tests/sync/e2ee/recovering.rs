@@ -25,9 +25,9 @@ const ACTIVATE: &str = "/api/e2ee/recovery/activate";
 async fn a_proof_of_the_decrypted_copy_admits_a_device_once(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
     assert_eq!(put_proof_key(&ada, &proof_key()).await.status, 204);
-    ada.send("POST", &first.path("revoke"), &[], b"").await;
+    ada.send("POST", &first_machine.path("revoke"), &[], b"").await;
     let joining = Machine::new();
     let session = joining.start_onboarding(&ada).await;
 
@@ -82,13 +82,13 @@ async fn the_first_proof_key_is_permanent_and_locks_the_copy(database: TestDatab
     let replacement_response = ada.post(COPY, &recovery_copy()).await;
     let malformed = put_proof_key(&ada, &json!({ "proofKey": text(1, 31), "version": 1 })).await;
     let later = put_proof_key(&ada, &json!({ "proofKey": text(1, 32), "version": 2 })).await;
-    let none = put_proof_key(&ada, &json!({ "proofKey": null })).await;
+    let empty_response = put_proof_key(&ada, &json!({ "proofKey": null })).await;
     let put = put_proof_key(&ada, &proof_key()).await;
     let second_response = put_proof_key(&ada, &proof_key()).await;
     let conflict = put_proof_key(&ada, &other_key).await;
     let locked_response = ada.post(COPY, &recovery_copy()).await;
 
-    for refused in [malformed, later, none] {
+    for refused in [malformed, later, empty_response] {
         assert_eq!(refused.refusal(), (400, "invalid_proof_key"));
         assert_eq!(refused.body["errors"][0]["field"], "proofKey");
     }
@@ -102,19 +102,19 @@ async fn the_first_proof_key_is_permanent_and_locks_the_copy(database: TestDatab
 async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let first = Machine::new();
-    let session = first.start_onboarding(&ada).await;
+    let first_machine = Machine::new();
+    let session = first_machine.start_onboarding(&ada).await;
 
     let copied = ada.post(COPY, &recovery_copy()).await;
     let response = ada.get(COPY).await;
-    let activated = ada.post(ACTIVATE, &first.activation(&session, &text(0, 32))).await;
-    let early = put_proof_key(&ada, &proof_key()).await;
-    first.store_own_key(&ada, 1).await;
+    let activated = ada.post(ACTIVATE, &first_machine.activation(&session, &text(0, 32))).await;
+    let early_response = put_proof_key(&ada, &proof_key()).await;
+    first_machine.store_own_key(&ada, 1).await;
     let guarded = put_proof_key(&ada, &proof_key()).await;
 
     assert_eq!(copied.refusal(), (403, "device_not_active"));
     assert_eq!(response.refusal(), (404, "recovery_not_set_up"));
-    for refused in [activated, early, guarded] {
+    for refused in [activated, early_response, guarded] {
         assert_eq!(refused.refusal(), (409, "recovery_not_set_up"));
     }
 }
@@ -122,17 +122,17 @@ async fn without_a_copy_there_is_nothing_to_recover(database: TestDatabase) {
 async fn an_active_device_recovers_by_wrapping_its_own_key(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
     put_proof_key(&ada, &proof_key()).await;
 
-    first.start_onboarding(&ada).await;
+    first_machine.start_onboarding(&ada).await;
     let copy = ada.get(COPY).await;
-    let unchanged = device_status(&ada, &first.id).await;
-    let uploaded = first.store_own_key(&ada, 6).await;
+    let unchanged = device_status(&ada, &first_machine.id).await;
+    let uploaded = first_machine.store_own_key(&ada, 6).await;
 
     assert_eq!(copy.status, 200);
     assert_eq!(unchanged, 1);
     assert_eq!(uploaded.status, 200);
-    let key = ada.get(&first.path("wrapped-umk")).await.body;
+    let key = ada.get(&first_machine.path("wrapped-umk")).await.body;
     assert_eq!(key["ciphertext"], text(6, 60));
 }

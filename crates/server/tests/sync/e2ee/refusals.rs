@@ -49,18 +49,24 @@ async fn refuse_invalid_fields(
 async fn invalid_values_are_refused_by_field() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
     let joining = Machine::new();
     let session = joining.start_onboarding(&ada).await;
 
     let keys = [("agreementPublicKey", 65), ("signingPublicKey", 65)];
     let new = Machine::new().registration();
     refuse_invalid_fields(&ada, "/api/e2ee/devices/register", &new, &keys).await;
-    let approval = first.approval(&joining, &session, Some(2));
+    let approval = first_machine.approval(&joining, &session, Some(2));
     let parts = [("wrappedUmk", 60), ("hkdfSalt", 32), ("approverSignature", 64)];
     refuse_invalid_fields(&ada, "/api/e2ee/devices/approve", &approval, &parts).await;
     let own = [("ciphertext", 60), ("hkdfSalt", 32)];
-    refuse_invalid_fields(&ada, &first.path("wrapped-umk"), &first.own_key(1), &own).await;
+    refuse_invalid_fields(
+        &ada,
+        &first_machine.path("wrapped-umk"),
+        &first_machine.own_key(1),
+        &own,
+    )
+    .await;
     let copy = [("ciphertext", 60), ("kdfSalt", 32)];
     refuse_invalid_fields(&ada, "/api/e2ee/recovery/wrapped-umk", &recovery_copy(), &copy).await;
     let activation = joining.activation(&session, &text(0, 32));
@@ -76,17 +82,17 @@ async fn invalid_values_are_refused_by_field() {
 async fn numbers_versions_and_names_have_bounds() {
     let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
-    let first = encrypt(&ada).await;
+    let first_machine = encrypt(&ada).await;
     let joining = Machine::new();
     let session = joining.start_onboarding(&ada).await;
-    let approval = first.approval(&joining, &session, Some(2));
+    let approval = first_machine.approval(&joining, &session, Some(2));
     let register = "/api/e2ee/devices/register";
     let approve = "/api/e2ee/devices/approve";
     let copy = "/api/e2ee/recovery/wrapped-umk";
     let activate = "/api/e2ee/recovery/activate";
     let new = Machine::new().registration();
     let activation = joining.activation(&session, &text(0, 32));
-    let own = &*first.path("wrapped-umk");
+    let own = &*first_machine.path("wrapped-umk");
 
     for (path, good, field, value, code) in [
         (register, &new, "deviceId", json!(null), "required"),
@@ -101,8 +107,8 @@ async fn numbers_versions_and_names_have_bounds() {
         (approve, &approval, "signatureVersion", json!("2"), "invalid"),
         (approve, &approval, "targetDeviceId", json!("%00"), "invalid"),
         (approve, &approval, "onboardingSessionId", json!("x".repeat(201)), "too_long"),
-        (own, &first.own_key(1), "wrapVersion", json!(2), "unknown_version"),
-        (own, &first.own_key(1), "deviceId", json!(joining.id), "mismatch"),
+        (own, &first_machine.own_key(1), "wrapVersion", json!(2), "unknown_version"),
+        (own, &first_machine.own_key(1), "deviceId", json!(joining.id), "mismatch"),
         (copy, &recovery_copy(), "kdfMemoryCostKb", json!(0), "out_of_range"),
         (copy, &recovery_copy(), "kdfMemoryCostKb", json!(null), "required"),
         (copy, &recovery_copy(), "kdfTimeCost", json!(-1), "out_of_range"),

@@ -42,10 +42,10 @@ async fn an_encrypted_item_replaces_all_of_the_plain_one(database: TestDatabase)
     let pushed = push(&ada, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
 
     assert_eq!(pushed["conflicts"], json!([]));
-    let stored = pull(&ada, NOTHING).await["todos"]["upserted"][0].clone();
-    assert_eq!(stored["encryptedPayload"], json!(PAYLOAD));
-    assert_eq!(stored["sortOrder"], 1);
-    assert!(stored.get("title").is_none(), "{stored}");
+    let stored_todo = pull(&ada, NOTHING).await["todos"]["upserted"][0].clone();
+    assert_eq!(stored_todo["encryptedPayload"], json!(PAYLOAD));
+    assert_eq!(stored_todo["sortOrder"], 1);
+    assert!(stored_todo.get("title").is_none(), "{stored_todo}");
 }
 
 async fn undecryptable_items_alone_are_refused(database: TestDatabase) {

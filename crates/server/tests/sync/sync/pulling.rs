@@ -50,18 +50,18 @@ async fn a_new_account_receives_the_catalogue_alone(database: TestDatabase) {
 async fn pushed_items_are_pulled_once_by_another_device(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let (ada, other) = app.two_devices().await;
-    let before = pull(&other, NOTHING).await;
+    let previous_pull = pull(&other, NOTHING).await;
 
     let pushed = push(&ada, &todos(&[todo(1, 1, "one"), todo(2, 2, "two")])).await;
-    let first = pull(&other, cursor(&before)).await;
-    let second = pull(&other, cursor(&first)).await;
+    let first_pull = pull(&other, cursor(&previous_pull)).await;
+    let second_pull = pull(&other, cursor(&first_pull)).await;
 
     assert_eq!(pushed["conflicts"], json!([]));
-    assert_eq!(changed_ids(&first).0, [id(1), id(2)]);
-    assert_eq!(first["todos"]["upserted"][0]["title"], "one");
-    assert_eq!(cursor(&first), pushed["serverTimestamp"]);
-    assert_eq!(changed_ids(&second), (vec![], vec![]));
-    assert_eq!(cursor(&second), cursor(&first));
+    assert_eq!(changed_ids(&first_pull).0, [id(1), id(2)]);
+    assert_eq!(first_pull["todos"]["upserted"][0]["title"], "one");
+    assert_eq!(cursor(&first_pull), pushed["serverTimestamp"]);
+    assert_eq!(changed_ids(&second_pull), (vec![], vec![]));
+    assert_eq!(cursor(&second_pull), cursor(&first_pull));
 }
 
 async fn an_unchanged_answer_is_304_in_one_statement(database: TestDatabase) {
@@ -232,9 +232,9 @@ async fn times_and_unknown_keys_are_preserved(database: TestDatabase) {
 
     push(&ada, &json!({ "personas": { "upserted": [persona] } })).await;
 
-    let stored = pull(&ada, NOTHING).await["personas"]["upserted"][0].clone();
-    assert_eq!(stored["createdAt"], "0001-01-01T00:00:00Z");
-    assert_eq!(stored["updatedAt"], "9999-12-31T23:59:59.999999Z");
-    assert_eq!(stored["toolScope"], 77);
-    assert_eq!(stored["brandNew"], json!({ "deep": [1, 2.5, "x"] }));
+    let stored_persona = pull(&ada, NOTHING).await["personas"]["upserted"][0].clone();
+    assert_eq!(stored_persona["createdAt"], "0001-01-01T00:00:00Z");
+    assert_eq!(stored_persona["updatedAt"], "9999-12-31T23:59:59.999999Z");
+    assert_eq!(stored_persona["toolScope"], 77);
+    assert_eq!(stored_persona["brandNew"], json!({ "deep": [1, 2.5, "x"] }));
 }

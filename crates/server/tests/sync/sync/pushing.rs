@@ -94,13 +94,13 @@ async fn an_item_without_an_id_is_assigned_one_and_replays_are_idempotent(databa
     let memory = json!({ "label": "x", "data": "{}", "updatedAt": "2026-03-01T10:00:00Z" });
     let body = json!({ "memories": [memory] });
 
-    let first = push(&ada, &body).await;
-    let second = push(&ada, &body).await;
+    let first_push = push(&ada, &body).await;
+    let second_push = push(&ada, &body).await;
 
-    let assigned = first["assignedIds"][0].clone();
+    let assigned = first_push["assignedIds"][0].clone();
     assert_eq!(assigned["entity"], "memories");
     assert_eq!(assigned["index"], 0);
-    assert_eq!(second["assignedIds"][0], assigned);
+    assert_eq!(second_push["assignedIds"][0], assigned);
     assert_eq!(
         changed_ids(&pull(&ada, NOTHING).await).0,
         [assigned["id"].as_str().expect("an id")]
@@ -154,12 +154,13 @@ async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDat
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let json = ("content-type", "application/json; charset=utf-8");
-    let first = gzip(&todos(&[todo(1, 1, "x")]));
-    let second = gzip(&todos(&[todo(2, 1, "x")]));
+    let first_body = gzip(&todos(&[todo(1, 1, "x")]));
+    let second_body = gzip(&todos(&[todo(2, 1, "x")]));
 
-    let labelled =
-        ada.send("POST", "/api/sync/push", &[json, ("content-encoding", "gzip")], &first).await;
-    let unlabelled = ada.send("POST", "/api/sync/push", &[json], &second).await;
+    let labelled = ada
+        .send("POST", "/api/sync/push", &[json, ("content-encoding", "gzip")], &first_body)
+        .await;
+    let unlabelled = ada.send("POST", "/api/sync/push", &[json], &second_body).await;
 
     assert_eq!(labelled.status, 200, "{}", labelled.text());
     assert_eq!(unlabelled.status, 200, "{}", unlabelled.text());

@@ -48,8 +48,8 @@ async fn devices_push_items_again_that_a_restored_server_lacks(database: TestDat
     let (one, other) = app.two_devices().await;
     let backup = push(&one, &todos(&[todo(1, 1, "old")])).await;
     let backup = backup["serverTimestamp"].as_str().expect("a stamp").to_owned();
-    let late = written_now(2);
-    push(&one, &todos(std::slice::from_ref(&late))).await;
+    let late_todo = written_now(2);
+    push(&one, &todos(std::slice::from_ref(&late_todo))).await;
     let pulled = pull(&other, NOTHING).await;
     let path = format!("/api/sync/pull?since={}&limit=500", cursor(&pulled));
     let tag = one.get(&path).await.header("etag").expect("a tag").to_owned();
@@ -57,8 +57,8 @@ async fn devices_push_items_again_that_a_restored_server_lacks(database: TestDat
     restore(&db, &backup).await;
     let refreshed = one.send("GET", &path, &[("if-none-match", &tag)], b"").await;
     // The item was changed since the cursor that the device receives now.
-    assert!(late["updatedAt"].as_str() > Some(cursor(&refreshed.body)));
-    push(&one, &todos(&[late])).await;
+    assert!(late_todo["updatedAt"].as_str() > Some(cursor(&refreshed.body)));
+    push(&one, &todos(&[late_todo])).await;
     let other_pulled = pull(&other, cursor(&refreshed.body)).await;
 
     assert_eq!(refreshed.status, 200);
@@ -80,26 +80,26 @@ async fn a_device_that_returns_after_new_writes_pushes_its_items_again_too(datab
     let email = "ada@example.org";
     let todos_of = |it: &Value| todos(std::slice::from_ref(it));
     let backup = push(&lost_server.sign_up(email).await, &todos_of(&todo(1, 1, "old"))).await;
-    let late = written_now(2);
-    let before_restore = push(&sign_in(&lost_server, email).await, &todos_of(&late)).await;
+    let late_todo = written_now(2);
+    let before_restore = push(&sign_in(&lost_server, email).await, &todos_of(&late_todo)).await;
 
     restore(&db, cursor(&backup)).await;
     let restored_server = TestConfig::beside(&lost_server).start().await;
-    let first = sign_in(&restored_server, email).await;
-    let second = sign_in(&restored_server, email).await;
+    let first_client = sign_in(&restored_server, email).await;
+    let second_client = sign_in(&restored_server, email).await;
     // A device without a cursor of the lost period does not notice the restore.
-    let written = push(&first, &todos_of(&todo(3, 1, "new"))).await;
+    let written = push(&first_client, &todos_of(&todo(3, 1, "new"))).await;
     assert!(cursor(&written) > cursor(&before_restore));
 
-    let pulled = pull(&second, cursor(&before_restore)).await;
-    let as_before_pages = pull_with(&second, cursor(&before_restore), "").await;
-    assert!(late["updatedAt"].as_str() > Some(cursor(&pulled)));
-    push(&second, &todos_of(&late)).await;
+    let pulled = pull(&second_client, cursor(&before_restore)).await;
+    let as_before_pages = pull_with(&second_client, cursor(&before_restore), "").await;
+    assert!(late_todo["updatedAt"].as_str() > Some(cursor(&pulled)));
+    push(&second_client, &todos_of(&late_todo)).await;
 
     assert_eq!(cursor(&pulled), cursor(&backup));
     assert_eq!(pulled["hasMore"], false);
     assert_eq!(changed_ids(&pulled).0, [id(3)]);
     assert_eq!(cursor(&as_before_pages.body), cursor(&written));
-    assert_eq!(changed_ids(&pull(&second, cursor(&pulled)).await).0, [id(3), id(2)]);
-    assert_eq!(changed_ids(&pull(&first, NOTHING).await).0, [id(1), id(3), id(2)]);
+    assert_eq!(changed_ids(&pull(&second_client, cursor(&pulled)).await).0, [id(3), id(2)]);
+    assert_eq!(changed_ids(&pull(&first_client, NOTHING).await).0, [id(1), id(3), id(2)]);
 }

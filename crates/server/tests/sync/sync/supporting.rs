@@ -108,8 +108,8 @@ async fn events_are_paged(database: TestDatabase) {
     }
 
     let first_page = ada.get("/api/sync/events?limit=3").await.body;
-    let next = first_page["nextCursor"].as_str().expect("a cursor").to_owned();
-    let second_page = ada.get(&format!("/api/sync/events?limit=3&cursor={next}")).await.body;
+    let next_cursor = first_page["nextCursor"].as_str().expect("a cursor").to_owned();
+    let second_page = ada.get(&format!("/api/sync/events?limit=3&cursor={next_cursor}")).await.body;
 
     let count = |of: &Value| of["items"].as_array().expect("items").len();
     assert_eq!(count(&first_page), 3);
@@ -126,21 +126,21 @@ async fn a_reset_deletes_everything_and_preserves_the_highest_stamp(database: Te
     let eve = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
     push(&eve, &todos(&[todo(1, 1, "x")])).await;
-    let before = pull(&ada, NOTHING).await;
-    let path = format!("/api/sync/pull?since={}&limit=500", cursor(&before));
+    let previous_pull = pull(&ada, NOTHING).await;
+    let path = format!("/api/sync/pull?since={}&limit=500", cursor(&previous_pull));
     let tag = ada.get(&path).await.header("etag").expect("a tag").to_owned();
 
     let reset_response = ada.send("DELETE", "/api/sync/reset", &[], b"").await;
 
     assert_eq!(reset_response.status, 200);
     assert_eq!(reset_response.body, json!({ "success": true }));
-    let after = pull(&ada, NOTHING).await;
-    assert_eq!(changed_ids(&after), (vec![], vec![]));
-    assert!(cursor(&after) > cursor(&before));
+    let later_pull = pull(&ada, NOTHING).await;
+    assert_eq!(changed_ids(&later_pull), (vec![], vec![]));
+    assert!(cursor(&later_pull) > cursor(&previous_pull));
     assert_eq!(ada.send("GET", &path, &[("if-none-match", &tag)], b"").await.status, 200);
     assert_eq!(ada.get("/api/sync/events").await.body["items"][0]["kind"], "reset");
     assert_eq!(changed_ids(&pull(&eve, NOTHING).await).0, [id(1)]);
 
     let again = push(&ada, &todos(&[todo(1, 1, "x")])).await;
-    assert!(again["serverTimestamp"].as_str() > Some(cursor(&after)));
+    assert!(again["serverTimestamp"].as_str() > Some(cursor(&later_pull)));
 }

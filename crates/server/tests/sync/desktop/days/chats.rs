@@ -111,30 +111,30 @@ async fn a_chat_that_was_uploaded_late_is_listed(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut laptop) = two_devices(&world).await;
     // Written before, and uploaded after, the chats that the laptop has.
-    let early = desk.start_chat("early, and late");
+    let early_chat = desk.start_chat("early, and late");
     world.advance(HOUR);
-    let late = desk.start_chat("late, and early");
-    desk.put(&late).await;
+    let late_chat = desk.start_chat("late, and early");
+    desk.put(&late_chat).await;
     laptop.list_chats().await;
     assert_eq!(laptop.chats.len(), 1, "sync 6.2");
 
     world.advance(HOUR);
-    desk.put(&early).await;
+    desk.put(&early_chat).await;
 
     laptop.list_chats().await;
 
-    assert!(laptop.chats.contains_key(&early), "sync 6.2, Gap");
+    assert!(laptop.chats.contains_key(&early_chat), "sync 6.2, Gap");
 }
 
 async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut laptop) = two_devices(&world).await;
-    let gone = desk.start_chat("gone");
+    let deleted_chat = desk.start_chat("gone");
     let back = desk.start_chat("back");
     desk.backfill().await;
     laptop.list_chats().await;
     world.advance(HOUR);
-    for chat in [&gone, &back] {
+    for chat in [&deleted_chat, &back] {
         desk.delete_chat(chat).await;
         desk.delete_chat(chat).await;
         let response = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
@@ -143,7 +143,7 @@ async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabas
     desk.delete_chat(&Uuid::now_v7().to_string()).await;
 
     // One is repeated unchanged, the other is changed.
-    laptop.put(&gone).await;
+    laptop.put(&deleted_chat).await;
     world.advance(MINUTE);
     laptop.write(&back, "newer than its deletion");
     let stored = laptop.put(&back).await;
@@ -151,10 +151,10 @@ async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabas
 
     let mut phone = world.device().await;
     phone.list_chats().await;
-    assert!(!phone.chats.contains_key(&gone), "row 34: an old chat revived itself");
+    assert!(!phone.chats.contains_key(&deleted_chat), "row 34: an old chat revived itself");
     assert!(phone.chats.contains_key(&back), "sync 6.4: undelete if newer");
     laptop.list_chats().await;
-    assert!(!laptop.chats.contains_key(&gone), "sync 6.2: `deleted` on every page");
+    assert!(!laptop.chats.contains_key(&deleted_chat), "sync 6.2: `deleted` on every page");
     assert!(laptop.chats.contains_key(&back), "sync 6.4: undelete if newer");
 }
 

@@ -33,97 +33,106 @@ fn agree(old: &Device, new: &Device, when: &str) {
 
 async fn a_march_client_beside_a_new_one_revives_nothing(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut old = world.older_device(Generation::March).await;
-    let mut new = world.device().await;
+    let mut old_device = world.older_device(Generation::March).await;
+    let mut new_device = world.device().await;
     // March pushes them as new in every cycle; see below.
-    old.settings_muted = true;
-    let of_old: Vec<_> =
-        one_of_each(&mut old, "of March").into_iter().filter(|it| old.knows(it.0)).collect();
-    let of_new = one_of_each(&mut new, "of autumn");
-    settle([&mut old, &mut new]).await;
-    agree(&old, &new, "in the morning");
-    for (channel, id) in of_new.iter().filter(|it| old.knows(it.0)) {
-        assert!(old.get(*channel, id).is_some(), "sync 2.1, March: {channel:?} is missing");
+    old_device.settings_muted = true;
+    let of_old: Vec<_> = one_of_each(&mut old_device, "of March")
+        .into_iter()
+        .filter(|it| old_device.knows(it.0))
+        .collect();
+    let of_new = one_of_each(&mut new_device, "of autumn");
+    settle([&mut old_device, &mut new_device]).await;
+    agree(&old_device, &new_device, "in the morning");
+    for (channel, id) in of_new.iter().filter(|it| old_device.knows(it.0)) {
+        assert!(old_device.get(*channel, id).is_some(), "sync 2.1, March: {channel:?} is missing");
     }
 
     world.advance(HOUR);
     for (channel, id) in editable(&of_old) {
-        new.delete(*channel, id);
+        new_device.delete(*channel, id);
     }
-    new.cycle().await;
+    new_device.cycle().await;
     // Pushes all its rows before it receives the deletions.
-    old.cycle().await;
-    settle([&mut old, &mut new]).await;
+    old_device.cycle().await;
+    settle([&mut old_device, &mut new_device]).await;
     for (channel, id) in editable(&of_old) {
         let why = "row 34: a client that repeats every row brought one back";
-        assert_eq!(new.get(*channel, id), None, "{why}: {channel:?}");
-        assert_eq!(old.get(*channel, id), None, "{why}: {channel:?}");
+        assert_eq!(new_device.get(*channel, id), None, "{why}: {channel:?}");
+        assert_eq!(old_device.get(*channel, id), None, "{why}: {channel:?}");
     }
 
     // Edits still propagate in both directions.
     world.advance(HOUR);
-    let mut both = of_new.iter().filter(|it| old.knows(it.0));
+    let mut both = of_new.iter().filter(|it| old_device.knows(it.0));
     let todo = both.find(|it| it.0 == Channel::Todos).expect("a todo");
     let memory = of_new.iter().find(|it| it.0 == Channel::Memories).expect("a memory");
-    old.edit(todo.0, &todo.1, "by March");
-    new.edit(memory.0, &memory.1, "by autumn");
-    settle([&mut old, &mut new]).await;
-    assert_eq!(new.content(todo.0, &todo.1), Some("by March"), "sync 1, March push");
-    assert_eq!(old.content(memory.0, &memory.1), Some("by autumn"), "sync 2.1, March pull");
+    old_device.edit(todo.0, &todo.1, "by March");
+    new_device.edit(memory.0, &memory.1, "by autumn");
+    settle([&mut old_device, &mut new_device]).await;
+    assert_eq!(new_device.content(todo.0, &todo.1), Some("by March"), "sync 1, March push");
+    assert_eq!(old_device.content(memory.0, &memory.1), Some("by autumn"), "sync 2.1, March pull");
 
     // Both are idle: the old one pushes everything in every cycle, and the new
     // one still receives nothing new.
     for _ in 0..3 {
         world.advance(MINUTE * 5);
-        old.cycle().await;
-        let pulled = new.cycle().await.pulled;
+        old_device.cycle().await;
+        let pulled = new_device.cycle().await.pulled;
         assert_eq!(pulled, Pulled::NotModified, "sync 3.4, Idempotency: rows that are no news");
     }
 }
 
 async fn repeated_settings_are_not_pushed_back(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut old = world.older_device(Generation::March).await;
-    let mut new = world.device().await;
-    old.set("C:\\March");
+    let mut old_device = world.older_device(Generation::March).await;
+    let mut new_device = world.device().await;
+    old_device.set("C:\\March");
     for _ in 0..3 {
-        new.cycle().await;
-        old.cycle().await;
+        new_device.cycle().await;
+        old_device.cycle().await;
     }
 
     for _ in 0..3 {
         world.advance(MINUTE * 5);
-        old.cycle().await;
-        let pushed = new.cycle().await.pushed;
+        old_device.cycle().await;
+        let pushed = new_device.cycle().await.pushed;
         assert_eq!(pushed, Pushed::Nothing, "sync 3.1, settings: omitted while they are the same");
     }
-    assert_eq!(new.content(Channel::Settings, SETTINGS), Some("C:\\March"), "sync 3.2, March");
-    agree(&old, &new, "after many repetitions");
+    assert_eq!(
+        new_device.content(Channel::Settings, SETTINGS),
+        Some("C:\\March"),
+        "sync 3.2, March"
+    );
+    agree(&old_device, &new_device, "after many repetitions");
 }
 
 async fn a_spring_client_works_beside_a_new_one(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut old = world.older_device(Generation::Spring).await;
-    let mut new = world.device().await;
-    let of_old = one_of_each(&mut old, "of spring");
-    let of_new = one_of_each(&mut new, "of autumn");
-    settle([&mut old, &mut new]).await;
-    agree(&old, &new, "after first pushes in camel case");
+    let mut old_device = world.older_device(Generation::Spring).await;
+    let mut new_device = world.device().await;
+    let of_old = one_of_each(&mut old_device, "of spring");
+    let of_new = one_of_each(&mut new_device, "of autumn");
+    settle([&mut old_device, &mut new_device]).await;
+    agree(&old_device, &new_device, "after first pushes in camel case");
 
     world.advance(HOUR);
     for (channel, id) in editable(&of_new) {
-        old.edit(*channel, id, "in Pascal case");
+        old_device.edit(*channel, id, "in Pascal case");
     }
     for (channel, id) in editable(&of_old) {
-        old.delete(*channel, id);
+        old_device.delete(*channel, id);
     }
-    old.set("C:\\Pascal");
-    settle([&mut old, &mut new]).await;
+    old_device.set("C:\\Pascal");
+    settle([&mut old_device, &mut new_device]).await;
 
-    agree(&old, &new, "after pushes in Pascal case");
+    agree(&old_device, &new_device, "after pushes in Pascal case");
     for (channel, id) in editable(&of_new) {
-        let content = new.content(*channel, id);
+        let content = new_device.content(*channel, id);
         assert_eq!(content, Some("in Pascal case"), "sync 1, Push writer (between): {channel:?}");
     }
-    assert!(editable(&of_old).all(|(channel, id)| new.get(*channel, id).is_none()), "sync 1");
+    assert!(
+        editable(&of_old).all(|(channel, id)| new_device.get(*channel, id).is_none()),
+        "sync 1"
+    );
 }

@@ -59,12 +59,12 @@ async fn a_device_without_the_key_cannot_join(database: TestDatabase) {
     let registered = laptop.register().await;
     assert!(!registered.is_first, "e2ee 6.1: another device is active");
     let session = registered.session;
-    let wrong = Umk::generate();
+    let wrong_key = Umk::generate();
 
-    let response = laptop.activate(&wrong, &session, &proof(&wrong, &session)).await;
+    let response = laptop.activate(&wrong_key, &session, &proof(&wrong_key, &session)).await;
     assert_eq!(response.refusal(), (400, "invalid_proof"), "e2ee 6 and 10");
     for malformed in [String::new(), "*".to_owned(), salt() + "AAAA"] {
-        let refusal = laptop.activate(&wrong, &session, &malformed).await;
+        let refusal = laptop.activate(&wrong_key, &session, &malformed).await;
         assert_eq!(refusal.status, 400, "e2ee 7: {malformed}");
     }
 
@@ -109,8 +109,12 @@ async fn a_device_approved_by_an_old_one_reads_everything(database: TestDatabase
     // It approves the next one.
     let mut phone = world.device().await;
     phone.register().await;
-    let approved = laptop.approve(&phone.id, Signature::Second).await;
-    assert!((200..300).contains(&approved.status), "e2ee 7, v2: {}", approved.text());
+    let approval_response = laptop.approve(&phone.id, Signature::Second).await;
+    assert!(
+        (200..300).contains(&approval_response.status),
+        "e2ee 7, v2: {}",
+        approval_response.text()
+    );
 
     phone.fetch_key().await;
     settle([&mut phone, &mut laptop, &mut desk]).await;
