@@ -22,7 +22,7 @@ use pia_storage_knowledge::SqlChunks;
 use super::groups::GroupServices;
 use super::{AdminError, line};
 use crate::compose::knowledge_bases;
-use files::{FileSource, create_folder, export_name, list_files};
+use files::{FileSource, FolderFiles, create_folder, export_name, list_files};
 use progress::ProgressLine;
 
 /// Services that administer knowledge bases, without a server around them.
@@ -170,16 +170,16 @@ impl KbServices {
     /// repetition stores only what has changed.
     async fn import(&self, base: &str, folder: &Path) -> Result<String, AdminError> {
         let base = self.resolve(base).await?.base;
-        let (files, unknown_count) = list_files(folder)?;
+        let FolderFiles { files, unknown_count } = list_files(folder)?;
         let progress = ProgressLine::new(files.len());
-        let mut stored = 0;
-        let mut unchanged = 0;
+        let mut stored_count = 0;
+        let mut unchanged_count = 0;
         let mut failures = String::new();
         for (number, file) in files.iter().enumerate() {
             progress.show(number + 1, &file.name);
             match self.import_file(base.id, file).await {
-                Ok(true) => stored += 1,
-                Ok(false) => unchanged += 1,
+                Ok(FileImport::Stored) => stored_count += 1,
+                Ok(FileImport::Unchanged) => unchanged_count += 1,
                 Err(AdminError::Knowledge(err @ KnowledgeError::Unavailable(_))) => {
                     return Err(err.into());
                 }
@@ -187,11 +187,12 @@ impl KbServices {
             }
         }
 
-        let unknown = match unknown_count {
+        let left_out = match unknown_count {
             0 => String::new(),
             count => format!(", {count} of other types left out"),
         };
-        let summary = format!("{stored} files stored, {unchanged} unchanged{unknown}\n");
+        let summary =
+            format!("{stored_count} files stored, {unchanged_count} unchanged{left_out}\n");
         if failures.is_empty() {
             return Ok(summary);
         }
@@ -199,12 +200,12 @@ impl KbServices {
         Err(AdminError::Unsound(format!("{summary}not stored:\n{failures}")))
     }
 
-    /// Stores a file. Returns false if its document has this content already.
+    /// Stores a file as the document of its path.
     async fn import_file(
         &self,
         base: KnowledgeBaseId,
         file: &FileSource,
-    ) -> Result<bool, AdminError> {
+    ) -> Result<FileImport, AdminError> {
         if file.size > MAX_CONTENT_BYTES as u64 {
             return Err(KnowledgeError::from(DraftError::TooLarge).into());
         }
@@ -217,9 +218,10 @@ impl KbServices {
         };
 
         match self.documents.submit(None, base_ref(base), draft).await {
-            Ok(submission) => Ok(submission.changed),
+            Ok(submission) if submission.changed => Ok(FileImport::Stored),
+            Ok(_unchanged) => Ok(FileImport::Unchanged),
             // Another file has the same content.
-            Err(KnowledgeError::Duplicate(_)) => Ok(false),
+            Err(KnowledgeError::Duplicate(_)) => Ok(FileImport::Unchanged),
             Err(err) => Err(err.into()),
         }
     }
@@ -249,6 +251,13 @@ impl KbServices {
         }
         Ok(format!("{count} documents queued again\n"))
     }
+}
+
+/// Outcome of the import of a file.
+enum FileImport {
+    Stored,
+    /// A document has this content already.
+    Unchanged,
 }
 
 /// Returns a reference to a base by which the server itself reads and changes it.

@@ -46,15 +46,23 @@ impl FileSource {
         Some(Self { name: names.join("/"), title, content_type, size, path })
     }
 
-    /// Returns the content.
+    /// Returns the content of the file, as it is now.
     pub(super) fn read(&self) -> Result<Vec<u8>, AdminError> {
         std::fs::read(&self.path).map_err(|err| AdminError::File(self.path.clone(), err))
     }
 }
 
-/// Returns the files in a folder and its subfolders, by path, and the number of
-/// files of unknown types. Hidden files and links are left out.
-pub(super) fn list_files(folder: &Path) -> Result<(Vec<FileSource>, usize), AdminError> {
+/// Files in a folder and its subfolders.
+pub(super) struct FolderFiles {
+    /// Files to be imported, by path.
+    pub(super) files: Vec<FileSource>,
+    /// Number of files of unknown types.
+    pub(super) unknown_count: usize,
+}
+
+/// Returns the files in a folder and its subfolders. Hidden files and links are
+/// left out.
+pub(super) fn list_files(folder: &Path) -> Result<FolderFiles, AdminError> {
     let mut files = Vec::new();
     let mut unknown_count = 0;
     let mut folders = vec![folder.to_owned()];
@@ -81,7 +89,7 @@ pub(super) fn list_files(folder: &Path) -> Result<(Vec<FileSource>, usize), Admi
 
     files.sort_by(|a, b| a.name.cmp(&b.name));
 
-    Ok((files, unknown_count))
+    Ok(FolderFiles { files, unknown_count })
 }
 
 /// Creates a folder, or accepts an empty one.
