@@ -1,4 +1,4 @@
-//! Running development server.
+//! Development server that runs as a child process.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -31,7 +31,7 @@ pub(crate) struct DevServer {
     url: String,
 }
 
-/// Running demo upstream.
+/// Demo upstream that runs beside the server.
 struct Upstream {
     job: Job,
     url: String,

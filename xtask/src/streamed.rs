@@ -1,4 +1,4 @@
-//! Streamed responses.
+//! Streamed responses of a model, printed as they arrive.
 
 #![expect(clippy::indexing_slicing, reason = "a JSON value lacks a key as null, not by a panic")]
 

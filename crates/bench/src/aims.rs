@@ -19,7 +19,7 @@ struct Aim {
 /// Figure that is compared with the limit.
 #[derive(Debug, Clone, Copy)]
 enum FigureBase {
-    /// The measured figure.
+    /// The measured figure itself.
     Value,
     /// The overhead: the figure minus the bare proxy's.
     Overhead,

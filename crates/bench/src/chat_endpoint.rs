@@ -30,9 +30,9 @@ pub(crate) struct ChatEndpoint<'a> {
 
 /// Requests that every contender is measured with.
 pub(crate) struct Calls {
-    /// Full response.
+    /// Call that is answered in full.
     pub(crate) full: Call,
-    /// Streamed response.
+    /// Call that is answered as a stream.
     pub(crate) stream: Call,
     /// Stream with a chunk every half second.
     pub(crate) slow: Call,

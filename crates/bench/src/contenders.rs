@@ -40,7 +40,7 @@ pub(crate) enum ContenderRole {
     Peer,
 }
 
-/// Process under load.
+/// Server process under load, with its calls.
 pub(crate) struct Contender {
     pub(crate) name: &'static str,
     pub(crate) role: ContenderRole,

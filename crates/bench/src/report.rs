@@ -17,7 +17,7 @@ pub(crate) struct Report<'a> {
     pub(crate) contenders: &'a [(&'static str, ContenderRole)],
     pub(crate) figures: &'a Figures,
     pub(crate) floors: &'a [Floor],
-    /// Additional remarks.
+    /// Remarks below the table, a paragraph each.
     pub(crate) remarks: &'a [String],
 }
 

@@ -1,4 +1,4 @@
-//! Percentiles and medians.
+//! Percentiles and medians of samples.
 
 /// Returns the percentile `share` (0 to 1) by nearest rank, so that it is
 /// always one of the samples; `None` without samples.

@@ -1,4 +1,4 @@
-//! Running demo upstream.
+//! Demo upstream that runs in this process.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

@@ -15,7 +15,7 @@ pub(crate) enum Step {
     Flush,
     /// Sends nothing more and keeps the connection open.
     Hang,
-    /// Closes the connection.
+    /// Closes the connection in the middle of the response.
     Break,
 }
 

@@ -1,4 +1,4 @@
-//! Calls in progress.
+//! Calls that the pod is working on.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

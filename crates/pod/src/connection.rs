@@ -21,7 +21,7 @@ const OPENING_TIMEOUT: Duration = Duration::from_secs(15);
 /// Time for the server to close its side.
 const CLOSING_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Open connection.
+/// Connection with the hub, after the handshake.
 #[derive(Debug)]
 pub(crate) struct Connection {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
@@ -74,7 +74,7 @@ impl Connection {
         Err(ConnectionError::Handshake(refusal))
     }
 
-    /// Sends a message.
+    /// Sends a message to the hub, and waits until it is written.
     pub(crate) async fn send(&mut self, message: &HubMessage) -> Result<(), ConnectionError> {
         let WireFrame::Text(text) = HubProtocol::Json.encode(message) else { return Ok(()) };
         let outcome = timeout(self.max_silence, self.socket.send(text.into())).await;

@@ -1,4 +1,4 @@
-//! Stored chats.
+//! Chats that tests store, and requests for them.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

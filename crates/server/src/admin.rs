@@ -102,15 +102,15 @@ pub enum AdminError {
     /// File of a checkpoint is not readable.
     #[error("{} is not a checkpoint: {reason}", file.display())]
     Checkpoint {
-        /// The file.
+        /// File that the operator named.
         file: PathBuf,
-        /// Reason.
+        /// Error of reading or parsing the file.
         reason: String,
     },
     /// Audit log is empty.
     #[error("the audit log has no entries")]
     NoAuditEntries,
-    /// No such invitation.
+    /// No open invitation has this id.
     #[error("no such invitation; it may have been used")]
     NoInvitation,
     /// The database did not answer.

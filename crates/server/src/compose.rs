@@ -85,11 +85,11 @@ pub struct App {
     pub account_pages: AccountPages,
     /// Gates before the handlers.
     pub gates: Gates,
-    /// Metrics.
+    /// Metrics of the server, which `/metrics` reports.
     pub metrics: Metrics,
     /// Factory of each worker's clients of upstream models.
     pub ai: AiFactory,
-    /// Administration of groups.
+    /// Administration of groups, of their settings and members.
     pub groups: Groups,
     /// Background work, which ends with the server.
     pub background: Background,

@@ -13,7 +13,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(10);
 /// Check that warns if `FreeTier:GroupId` names no group: then the free tier
 /// has no members, and its limits apply to no caller.
 pub(crate) struct FreeGroup {
-    /// Configured group.
+    /// Group that the settings name, if any.
     pub(crate) configured: LiveSetting<Option<GroupId>>,
     pub(crate) groups: Arc<dyn GroupStore>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct FreeGroup {
 enum GroupLookup {
     /// Group exists, or none is configured.
     Fine,
-    /// No such group.
+    /// The settings name this group, which does not exist.
     Missing(GroupId),
 }
 

@@ -31,9 +31,9 @@ pub struct Listen {
     pub base_path: String,
     /// Proxies whose forwarding headers are trusted.
     pub proxies: TrustedProxies,
-    /// HSTS settings.
+    /// Settings of the `Strict-Transport-Security` header.
     pub strict_transport: StrictTransport,
-    /// Number of workers.
+    /// Number of worker threads, each with its own connections to models.
     pub workers: usize,
     /// Maximum number of connections of each worker.
     pub connections: usize,
@@ -111,11 +111,11 @@ pub struct Server {
     pub addr: SocketAddr,
     /// Background work beside requests.
     pub background: Background,
-    /// Metrics.
+    /// Metrics of the server, which `/metrics` reports.
     pub metrics: Data<Metrics>,
     /// Draining state; while draining, clients are asked to reconnect elsewhere.
     pub draining: Draining,
-    /// Connections of pods.
+    /// Connections of pods, by which their messages are routed.
     pub connections: Data<Connections>,
     /// The server, which runs while it is polled.
     pub server: actix_web::dev::Server,

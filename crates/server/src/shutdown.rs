@@ -1,4 +1,4 @@
-//! Graceful shutdown.
+//! Graceful shutdown: running requests end before the server does.
 
 use std::future::Future;
 use std::time::Duration;

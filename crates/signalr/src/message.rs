@@ -27,7 +27,7 @@ pub enum HubMessage {
     StreamItem {
         /// Id of the invocation, or of the uploaded stream.
         invocation_id: String,
-        /// Item itself.
+        /// Value of the item.
         item: Value,
     },
     /// End of an invocation or of an uploaded stream.
@@ -53,7 +53,7 @@ pub enum HubMessage {
         /// Id of the invocation.
         invocation_id: String,
     },
-    /// Sign of life.
+    /// Sign of life of a side that has nothing to send.
     Ping,
     /// End of the connection.
     Close {

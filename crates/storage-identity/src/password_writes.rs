@@ -108,7 +108,7 @@ connection_trait! {
             })
         }
 
-        /// Deletes every passkey.
+        /// Deletes all passkeys of an account.
         async fn forget_passkeys(&mut self, user: UserId) -> QueryResult<()> {
             let user = DbUid(user.0);
             let keys = passkeys::table.filter(passkeys::user_id.eq(user));

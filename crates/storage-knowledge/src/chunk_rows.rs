@@ -72,7 +72,7 @@ pub(crate) enum CopiedVectors {
     None,
     /// Vectors of chunks that have a context.
     WithContext,
-    /// All vectors.
+    /// Vectors of all chunks with the same hash.
     All,
 }
 

@@ -62,7 +62,7 @@ struct OwnLimits {
 }
 
 connection_trait! {
-    /// Quotas of groups.
+    /// Use of the quotas of a group.
     pub(crate) trait LoadGroupUsage {
         /// Locks a group's row until the commit, so that changes of its documents
         /// are serialised.

@@ -10,7 +10,7 @@ use pia_storage::schema::{
 use pia_storage::{DbError, DbUid, connection_trait};
 
 connection_trait! {
-    /// Removal of chunks.
+    /// Removal of chunks, of their documents and of bases.
     pub(crate) trait RemoveChunks {
         /// Deletes the chunks of documents, published or not, and queues their
         /// points for removal. SQLite takes 32,766 documents at once.

@@ -62,7 +62,7 @@ pub struct DeliveredMail {
     pub to: Vec<String>,
     /// Decoded headers, with their names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Decoded plain-text part.
+    /// Plain-text part, decoded from its transfer encoding.
     pub text: String,
     /// Decoded HTML part.
     pub html: String,

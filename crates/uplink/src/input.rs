@@ -10,7 +10,7 @@ use crate::transport::Transport;
 
 /// Input of the task that owns a connection.
 pub(crate) enum Input {
-    /// WebSocket was opened.
+    /// The pod opened the WebSocket of its connection.
     Attached(Transport),
     /// Frame of the WebSocket with this number, which reads on when the permit is
     /// dropped.
@@ -21,7 +21,7 @@ pub(crate) enum Input {
     Registered(Option<String>, HelloOutcome),
     /// Token of the pod was replaced, or not, in answer to the invocation with this id.
     Rotated(String, Option<Box<RotatedToken>>),
-    /// Server stops.
+    /// The server stops, and ends its connections.
     Stopping,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Input {
 pub(crate) enum LinkInput {
     /// Somebody calls the pod. Boxed, as a channel allocates many at once.
     Call(Box<PendingCall>),
-    /// Caller is gone.
+    /// The caller no longer waits for the result of this call.
     Cancel(Uuid),
     /// Pod is not registered any more.
     Unregistered,

@@ -72,7 +72,7 @@ impl LocalLinks {
         }
     }
 
-    /// Removes a pod.
+    /// Removes a pod, which is called no more.
     pub(crate) fn close(&self, pod: PodId) {
         self.links.lock().remove(&pod);
     }

@@ -27,7 +27,7 @@ struct OpenCall {
 }
 
 impl OpenCalls {
-    /// Calls the pod.
+    /// Sends a call to the pod. A pod that does not read is reported as busy.
     pub(crate) fn begin(&mut self, connection: &mut HubConnection, pending: PendingCall) {
         let PendingCall { id, call, progress, reply } = pending;
         if connection.buffered_bytes() > MAX_BUFFERED_BYTES {

@@ -30,7 +30,7 @@ pub(crate) enum SessionEnd {
     /// Connection was lost, or the server stops.
     #[error("the connection ended")]
     Closed,
-    /// Connector was deleted.
+    /// The connector of the server was deleted.
     #[error("the connector was deleted")]
     Deleted,
     /// Server does not list its tools.
@@ -155,7 +155,7 @@ impl<'a> ToolServerSession<'a> {
         });
     }
 
-    /// Offers these tools.
+    /// Offers these tools to callers, in place of those before.
     async fn offer(&mut self, tools: Vec<PodTool>) {
         let name = &self.pod.description.name;
         let description = PodDescription::of_server(name, tools, MAX_CALLS);

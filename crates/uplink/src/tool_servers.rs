@@ -26,7 +26,7 @@ const MAX_DELAY: Duration = Duration::from_mins(1);
 /// Host of the connections with MCP servers.
 #[derive(Clone)]
 pub struct ToolServerHost {
-    /// Store of connectors.
+    /// Store of the connectors that name servers.
     pub store: Arc<dyn ConnectorStore>,
     /// Registry of connected pods, where the servers are listed too.
     pub registry: Arc<dyn PodRegistry>,
@@ -38,7 +38,7 @@ pub struct ToolServerHost {
     pub servers: Arc<dyn ToolServers>,
     /// Name of this machine.
     pub machine: Arc<str>,
-    /// Clock.
+    /// Clock of the times that the registry of pods records.
     pub clock: Arc<dyn Clock>,
 }
 

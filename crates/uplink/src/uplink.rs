@@ -23,7 +23,7 @@ pub struct Uplink {
     pub links: Arc<LocalLinks>,
     /// Name of this machine.
     pub host: Arc<str>,
-    /// Clock.
+    /// Clock of the times that the registry of pods records.
     pub clock: Arc<dyn Clock>,
     /// Runner of use cases.
     pub runner: Runner,

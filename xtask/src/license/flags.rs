@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use super::{Outcome, USAGE};
 
-/// Parsed arguments.
+/// Flags of a command, with their values.
 #[derive(Debug)]
 pub(super) struct Flags {
     named: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! Inspection of licences.
+//! `cargo xtask license inspect`: shows what a licence allows.
 
 use std::fs;
 

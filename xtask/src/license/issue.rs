@@ -1,4 +1,4 @@
-//! Issuing of licences.
+//! `cargo xtask license issue`: issues a licence.
 
 use std::collections::BTreeSet;
 use std::fs;

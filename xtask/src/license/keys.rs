@@ -10,7 +10,7 @@ use super::flags::Flags;
 
 const DEVELOPMENT_KEY: &str = include_str!("../../dev-license-key");
 
-/// Generates a key.
+/// Generates a signing key, and returns what to print.
 pub(super) fn generate(args: impl Iterator<Item = String>) -> Outcome<String> {
     let flags = Flags::parse(args, &["out"])?;
     flags.none_bare()?;

@@ -1,4 +1,4 @@
-//! Links of documents.
+//! Check of the links in documents.
 
 use std::path::{Path, PathBuf};
 

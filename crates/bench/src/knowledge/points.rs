@@ -9,7 +9,7 @@ use pia_knowledge::{ChunkId, TermWeight, VECTOR_SIZE, VectorPoint};
 use super::sample::Sample;
 use crate::failure::Outcome;
 
-/// Number of bases.
+/// Number of bases among which the points are distributed.
 pub(super) const BASES: usize = 1_000;
 /// Number of results that brute force finds.
 pub(super) const NEAREST: usize = 10;

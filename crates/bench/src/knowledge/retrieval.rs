@@ -92,7 +92,7 @@ fn engine_scopes(
     scopes(points, questions, fused)
 }
 
-/// Stores all points.
+/// Stores all points in an embedded store in a folder.
 fn write(runtime: &Runtime, points: &Points, folder: &Path) -> Outcome<()> {
     let store = EmbeddedVectors::open(folder)?;
     for first in (0..points.chunks.len()).step_by(POINTS) {

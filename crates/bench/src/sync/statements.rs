@@ -26,7 +26,7 @@ pub(super) struct StatementLog {
     file: PathBuf,
 }
 
-/// Numbers of statements.
+/// Numbers of SQL statements by kind.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct StatementCounts {
     /// Statements on sync's tables.

@@ -1,4 +1,4 @@
-//! Responses for benchmarks.
+//! Tests of the prepared responses for benchmarks.
 
 use pia_demo_upstream::{Demo, DemoOptions};
 

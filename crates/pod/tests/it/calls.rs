@@ -1,4 +1,4 @@
-//! Calls of tools.
+//! Tests of calls of tools.
 
 use serde_json::json;
 

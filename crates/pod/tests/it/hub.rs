@@ -65,7 +65,7 @@ struct Shared {
     token: Mutex<String>,
     /// Token that has ended.
     ended: Mutex<Option<&'static str>>,
-    /// Newest connection.
+    /// Commands to the newest connection, if a pod has connected.
     connection: Mutex<Option<UnboundedSender<Command>>>,
 }
 

@@ -1,4 +1,4 @@
-//! Renewal of tokens.
+//! Tests of the renewal of tokens.
 
 use std::error::Error;
 use std::io;

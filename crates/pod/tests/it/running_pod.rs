@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::hub::{Hub, TOKEN};
 use crate::tools::{Echo, Gate, Gated};
 
-/// Running pod.
+/// Pod that runs in a task of the test.
 pub(crate) struct RunningPod {
     stop: CancellationToken,
     task: JoinHandle<Result<(), PodError>>,

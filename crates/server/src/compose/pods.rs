@@ -76,7 +76,7 @@ impl PodParts {
     }
 
     /// Starts the upkeep of pods and the relay of calls, which end when stopped.
-    /// Returns the hub.
+    /// Returns the hub that pods connect to.
     pub(super) fn start(
         &self,
         base: &Infrastructure<'_>,

@@ -164,7 +164,7 @@ pub(super) fn account_pages(
     }
 }
 
-/// Builds the gates.
+/// Builds the gates that every request passes before its handler.
 pub(super) fn gates(base: &Infrastructure<'_>, use_cases: &UseCases, runner: &Runner) -> Gates {
     let parts = &use_cases.identity_parts;
     let config = base.config;

@@ -63,7 +63,7 @@ impl TokenFile {
         self.log_once(outcome.unwrap_or_else(|err| SetupTokenFile::Failed(err.to_string())));
     }
 
-    /// Removes the token.
+    /// Removes the file of the token. Another file in its place is left alone.
     pub(super) fn remove(&self) {
         let outcome = self.existing().and_then(|existing| match existing {
             Existing::Token(_) => remove_file(&self.path),

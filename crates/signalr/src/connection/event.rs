@@ -21,7 +21,7 @@ pub enum HubEvent {
     StreamItem {
         /// Id of the stream, from [`ClientInvocation::stream_ids`].
         stream_id: String,
-        /// Item itself.
+        /// Value of the item.
         item: Value,
     },
     /// End of a stream that the client uploads.
@@ -68,13 +68,13 @@ pub enum ExpectedReply {
 /// Reason for the end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CloseReason {
-    /// Client closed it.
+    /// The client closed the connection.
     #[error("the client closed the connection")]
     Client {
         /// Error that the client named.
         error: Option<String>,
     },
-    /// Server closed it.
+    /// The server closed the connection.
     #[error("the server closed the connection")]
     Server,
     /// Client violated the protocol.
@@ -94,7 +94,7 @@ pub enum CloseReason {
     TransportLost,
 }
 
-/// Errors of sending.
+/// Reasons why a message is not sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// Connection is closed, or not open yet.

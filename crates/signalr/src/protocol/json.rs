@@ -1,4 +1,4 @@
-//! JSON encoding.
+//! JSON encoding of messages.
 
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeMap, Serializer};

@@ -104,7 +104,7 @@ pub(super) fn read_map(
     (0..length).map(|_| Ok((read_string(input)?, read_value(input, max_depth)?))).collect()
 }
 
-/// Reads a string.
+/// Reads a string, and advances the input beyond it.
 pub(super) fn read_string(input: &mut &[u8]) -> Result<String, ProtocolError> {
     let length = rmp::decode::read_str_len(input).map_err(|_type| ProtocolError::Encoding)?;
     std::str::from_utf8(take(input, length)?)
@@ -169,7 +169,7 @@ fn take<'a>(input: &mut &'a [u8], length: u32) -> Result<&'a [u8], ProtocolError
     Ok(data)
 }
 
-/// Writes a value.
+/// Writes a JSON value as MessagePack.
 pub(super) fn write_value(out: &mut ByteBuf, value: &Value) -> Written {
     match value {
         Value::Null => encode::write_nil(out).map_err(ValueWriteError::InvalidMarkerWrite),

@@ -63,7 +63,7 @@ async fn add(db: &Database, new: NewApiKey, verified: VerifiedProof) -> Credenti
     SqlApiKeys::new(db.clone()).add(new, 3, verified, effects).await.unwrap()
 }
 
-/// Stores a key.
+/// Stores the API key of this number, and returns its reference.
 pub(crate) async fn key(db: &Database, user: UserId, number: u8) -> ApiKeyRef {
     let new = new(db, user, number).await;
     let key = new.entry.id;

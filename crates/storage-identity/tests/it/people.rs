@@ -87,7 +87,7 @@ pub(crate) fn newcomer(email: &str) -> NewAccount {
     NewAccount::local(account, Secret::new("first".to_owned()))
 }
 
-/// Stores an account.
+/// Stores an account with this address, and returns its id.
 pub(crate) async fn person(db: &Database, email: &str) -> UserId {
     let new = newcomer(email);
     let accounts = SqlAccounts::new(db.clone());

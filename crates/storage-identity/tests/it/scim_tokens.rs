@@ -1,4 +1,4 @@
-//! SCIM tokens.
+//! Contract tests of SCIM tokens.
 
 use std::time::Duration;
 

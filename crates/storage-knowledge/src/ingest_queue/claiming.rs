@@ -1,4 +1,4 @@
-//! Claiming of documents.
+//! Claiming of documents that are due for ingestion.
 
 use diesel::dsl::case_when;
 use diesel::prelude::*;
@@ -25,7 +25,7 @@ pub(super) struct DueDocument {
     pub(super) base: DbUid,
 }
 
-/// Claimed document.
+/// Columns of a claimed document, of its base and of its file.
 #[derive(Queryable)]
 struct ClaimedRow {
     title: String,

@@ -20,13 +20,13 @@ pub(crate) const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 /// Model of all bases.
 pub(crate) const MODEL: &str = "m1";
 pub(crate) const LEASE: Duration = Duration::from_mins(5);
-/// Default group.
+/// Default group, which the migrations create.
 pub(crate) const DEFAULT: GroupId =
     GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
 pub(crate) const QUOTAS: GroupQuotas =
     GroupQuotas { bases: 5, documents: 3, bytes: 1_000, monthly_tokens: 100 };
 
-/// Stores a group.
+/// Stores a group of this name, and returns its id.
 pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
     let group = Group {
         id: GroupId::generate(),
@@ -67,7 +67,7 @@ pub(crate) fn base_named(name: &str, owner: GroupId) -> KnowledgeBase {
     KnowledgeBase { id, owner, name: name.to_owned(), prompt: None, created_at: NOW }
 }
 
-/// Stores a base.
+/// Stores a base of this name, and returns its id.
 pub(crate) async fn base(db: &Database, name: &str, owner: GroupId) -> KnowledgeBaseId {
     let base = base_named(name, owner);
     let id = base.id;

@@ -145,7 +145,7 @@ async fn enrol(db: &Database, user: UserId, enabled_at: Option<DbInstant>) {
     assert_eq!(inserted.unwrap(), 1);
 }
 
-/// Stores a passkey.
+/// Stores a passkey of an account, as a second factor.
 async fn add_passkey(db: &Database, user: UserId) {
     let row = (
         passkeys::id.eq(DbUid(user.0)),

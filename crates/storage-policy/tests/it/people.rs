@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 pub(crate) const START: Timestamp = Timestamp::UNIX_EPOCH;
 
-/// Default group.
+/// Default group, which the migrations create.
 pub(crate) const DEFAULT: GroupId =
     GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
 
@@ -30,7 +30,7 @@ pub(crate) fn group_named(group_name: &str) -> Group {
     }
 }
 
-/// Stores a group.
+/// Stores a group of this name, and returns its id.
 pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
     let group = group_named(name);
     let id = group.id;

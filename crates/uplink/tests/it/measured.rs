@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Number of attempts.
+/// Number of attempts of a measurement, one of which has to succeed.
 const ATTEMPTS: u32 = 5;
 
 static ALONE: Mutex<()> = Mutex::const_new(());
@@ -14,7 +14,7 @@ pub(crate) async fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().await
 }
 
-/// Prints a measurement.
+/// Prints a measurement for whoever runs the test.
 pub(crate) fn measured(text: &str) {
     eprintln!("{text}");
 }

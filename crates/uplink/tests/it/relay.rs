@@ -30,7 +30,7 @@ impl Relay {
         Self { address, is_frozen: sender }
     }
 
-    /// Forwards nothing more.
+    /// Stops forwarding in both directions, without closing the connections.
     pub(crate) fn freeze(&self) {
         self.is_frozen.send_replace(true);
     }

@@ -31,7 +31,7 @@ pub(super) struct Shard {
     /// Last change that is on the disk. Held by the one that flushes for all who
     /// wait.
     flushed: Mutex<ChangeNumber>,
-    /// Dropped last.
+    /// Lock of the folder; the last field, since it must outlive the others.
     _lock: File,
 }
 

@@ -29,7 +29,7 @@ pub(crate) const KEY: &str = "s3cret";
 /// Collections of a server.
 #[derive(Default)]
 pub(crate) struct Catalogue {
-    /// Collections by name.
+    /// Collections that clients have created, by name.
     pub(crate) collections: HashMap<String, CreateCollection>,
     /// Names of collections by alias.
     pub(crate) aliases: HashMap<String, String>,

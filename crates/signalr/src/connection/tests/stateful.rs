@@ -33,7 +33,7 @@ impl Fixture {
         }
     }
 
-    /// Replaces the transport.
+    /// Replaces the transport, as a client does after an interruption.
     fn reconnect(&mut self) {
         self.connection.detach(self.now);
         self.connection.resume(self.now).unwrap();

@@ -1,4 +1,4 @@
-//! Calls about collections.
+//! Calls of the fake server that are about collections.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Calls about points.
+//! Calls of the fake server that are about points.
 
 use ::qdrant_client::qdrant::points_selector::PointsSelectorOneOf;
 use ::qdrant_client::qdrant::points_server::Points;
