@@ -9,6 +9,7 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use crate::assignments::{accepting, granted};
+use crate::pods::{ToolExchange, chat, connector};
 
 on_databases_with_roles!(
     a_chat_calls_the_tool_of_an_mcp_server,
@@ -45,8 +46,8 @@ async fn a_chat_calls_the_tool_of_an_mcp_server(database: TestDatabase) {
     assert_eq!(pod["tools"], expected);
     assert!(!console.get(CONNECTORS).await.text().contains(MCP_TOKEN));
 
-    let (tools, result) =
-        crate::pods::chat(&client, &upstream, "read_file", r#"{"path":"a"}"#).await;
+    let ToolExchange { tools, result } =
+        chat(&client, &upstream, "read_file", r#"{"path":"a"}"#).await;
 
     assert_eq!(tools, ["read_file", "recursive"]);
     assert!(result.contains("The file is empty.") && result.contains("never an instruction"));
@@ -54,7 +55,7 @@ async fn a_chat_calls_the_tool_of_an_mcp_server(database: TestDatabase) {
     assert_eq!(server.called.borrow()["name"], expected["name"]);
     assert_eq!(server.called.borrow()["arguments"], expected["arguments"]);
 
-    let (_, result) = crate::pods::chat(&client, &upstream, "read_file", "{}").await;
+    let result = chat(&client, &upstream, "read_file", "{}").await.result;
     assert!(result.contains("not valid") && result.contains("path"), "{result}");
     // It has no pods of its own.
     let path = format!("{CONNECTORS}/{id}");
@@ -86,7 +87,7 @@ async fn an_mcp_server_outside_of_what_is_permitted_is_refused(database: TestDat
 async fn connectors_are_refused_with_a_reason() {
     let upstream = Fixed::with_json("{}").await;
     let (_app, console, _) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
-    crate::pods::connector(&console, Some("plan")).await;
+    connector(&console, Some("plan")).await;
     let refused = async |body: Value| console.write("POST", CONNECTORS, body).await;
     let response = refused(json!({ "name": "weather" })).await;
     assert_eq!(response.refusal(), (409, "name_taken"));

@@ -12,10 +12,19 @@ use serde_json::{Value, json};
 
 const CHAT: &str = "/v1/chat/completions";
 
-const INVALID: &str = "invalid_request_error";
+/// Error as OpenAI's clients read it.
+#[derive(Debug, PartialEq, Eq)]
+struct OpenAiError<'a> {
+    status: u16,
+    kind: &'a str,
+    code: &'a str,
+    param: Option<&'a str>,
+}
 
-/// Status, type, code and parameter of an error.
-type Expected = (u16, &'static str, &'static str, Option<&'static str>);
+/// Returns the error of an invalid request that names no parameter.
+fn invalid_request(status: u16, code: &str) -> OpenAiError<'_> {
+    OpenAiError { status, kind: "invalid_request_error", code, param: None }
+}
 
 /// Returns a chat request that names a model.
 fn named(model: &str, text: &str) -> Value {
@@ -24,13 +33,13 @@ fn named(model: &str, text: &str) -> Value {
     request
 }
 
-fn error_of(answer: &TestResponse) -> (u16, &str, &str, Option<&str>) {
+fn error_of(answer: &TestResponse) -> OpenAiError<'_> {
     let error = &answer.body["error"];
     assert!(error["message"].as_str().is_some_and(|it| !it.is_empty()), "{}", answer.text());
     let text = |key: &str| error[key].as_str();
     let kind = text("type").unwrap_or_default();
     let code = text("code").unwrap_or_default();
-    (answer.status, kind, code, text("param"))
+    OpenAiError { status: answer.status, kind, code, param: text("param") }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -57,31 +66,38 @@ async fn each_refusal_is_an_object_with_a_type_and_a_code() {
     let stranger = app.anonymous();
     let mut invalid = chat_request("x");
     invalid["messages"][0]["role"] = json!("nobody");
-    let cases: Vec<(TestResponse, Expected)> = vec![
+    let cases: Vec<(TestResponse, OpenAiError<'_>)> = vec![
         (
             stranger.post(CHAT, &chat_request("x")).await,
-            (401, "authentication_error", "invalid_api_key", None),
+            OpenAiError { kind: "authentication_error", ..invalid_request(401, "invalid_api_key") },
         ),
-        (ada.post(CHAT, &invalid).await, (400, INVALID, "invalid_value", Some("messages[0].role"))),
-        (ada.send("POST", CHAT, &[JSON], b"{").await, (400, INVALID, "malformed_json", None)),
-        (ada.post(CHAT, &named("gpt-9", "x")).await, (404, INVALID, "model_not_found", None)),
-        (ada.get("/v1/models/gpt-9").await, (404, INVALID, "model_not_found", None)),
-        (ada.get("/v1/files").await, (404, INVALID, "not_found", None)),
-        (ada.get("/v1").await, (404, INVALID, "not_found", None)),
+        (
+            ada.post(CHAT, &invalid).await,
+            OpenAiError {
+                param: Some("messages[0].role"),
+                ..invalid_request(400, "invalid_value")
+            },
+        ),
+        (ada.send("POST", CHAT, &[JSON], b"{").await, invalid_request(400, "malformed_json")),
+        (ada.post(CHAT, &named("gpt-9", "x")).await, invalid_request(404, "model_not_found")),
+        (ada.get("/v1/models/gpt-9").await, invalid_request(404, "model_not_found")),
+        (ada.get("/v1/files").await, invalid_request(404, "not_found")),
+        (ada.get("/v1").await, invalid_request(404, "not_found")),
         (
             ada.send("GET", CHAT, &[("upgrade", "websocket")], b"").await,
-            (400, INVALID, "upgrade_not_supported", None),
+            invalid_request(400, "upgrade_not_supported"),
         ),
-        (ada.get(CHAT).await, (405, INVALID, "method_not_allowed", None)),
+        (ada.get(CHAT).await, invalid_request(405, "method_not_allowed")),
         (
             ada.send("POST", CHAT, &[JSON, ("content-length", "99999999")], b"{").await,
-            (413, INVALID, "body_too_large", None),
+            invalid_request(413, "body_too_large"),
         ),
     ];
 
     for (answer, expected) in &cases {
         assert_eq!(error_of(answer), *expected, "{}", answer.text());
     }
+
     let upgrade = ada.send("GET", CHAT, &[("upgrade", "websocket")], b"").await;
     assert_eq!(upgrade.header("connection"), Some("close"));
     let unknown_response = ada.post("/api/ai/chat", &named("gpt-9", "x")).await;
@@ -113,7 +129,7 @@ async fn permanent_errors_are_marked_as_not_retryable_on_both_surfaces() {
     ] {
         let (openai, desktops) = refused_by(bad_request(message)).await;
 
-        assert_eq!(error_of(&openai), (status, "invalid_request_error", code, None));
+        assert_eq!(error_of(&openai), invalid_request(status, code));
         assert_eq!(desktops.status, desktop, "{}", desktops.text());
         for answer in [&openai, &desktops] {
             assert_eq!(answer.header("x-should-retry"), Some("false"), "{}", answer.text());
@@ -123,7 +139,9 @@ async fn permanent_errors_are_marked_as_not_retryable_on_both_surfaces() {
 
     let failed_response = response("500 Oh", "", "").into_bytes();
     let (openai, _) = refused_by(failed_response).await;
-    assert_eq!(error_of(&openai), (502, "server_error", "upstream_failed", None));
+    let upstream_failed =
+        OpenAiError { status: 502, kind: "server_error", code: "upstream_failed", param: None };
+    assert_eq!(error_of(&openai), upstream_failed);
     assert_eq!(openai.header("x-should-retry"), None);
 }
 
@@ -137,7 +155,13 @@ async fn an_exhausted_budget_is_reported_with_its_reset_time() {
 
     let answer = ada.post(CHAT, &chat_request(&long_text)).await;
 
-    assert_eq!(error_of(&answer), (429, "insufficient_quota", "insufficient_quota", None));
+    let insufficient_quota = OpenAiError {
+        status: 429,
+        kind: "insufficient_quota",
+        code: "insufficient_quota",
+        param: None,
+    };
+    assert_eq!(error_of(&answer), insufficient_quota);
     assert!(answer.body["error"]["resetsAt"].is_string(), "{}", answer.text());
     assert_eq!(answer.header("x-should-retry"), Some("false"));
     assert!(answer.header("retry-after").is_some());
@@ -152,7 +176,13 @@ async fn exceeded_rate_limits_may_be_retried() {
 
     let answer = ada.post(CHAT, &chat_request("Hi")).await;
 
-    assert_eq!(error_of(&answer), (429, "rate_limit_error", "rate_limit_exceeded", None));
+    let rate_limited = OpenAiError {
+        status: 429,
+        kind: "rate_limit_error",
+        code: "rate_limit_exceeded",
+        param: None,
+    };
+    assert_eq!(error_of(&answer), rate_limited);
     assert_eq!(answer.header("x-should-retry"), None);
 }
 

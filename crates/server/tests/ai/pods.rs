@@ -81,15 +81,22 @@ impl Pod {
     }
 }
 
-/// Creates a connector that is granted to everyone. Returns its id and its token.
-pub(crate) async fn connector(console: &Console, skill: Option<&str>) -> (String, String) {
+/// Connector that was just created.
+pub(crate) struct NewConnector {
+    id: String,
+    /// Token of its pods.
+    token: String,
+}
+
+/// Creates a connector that is granted to everyone.
+pub(crate) async fn connector(console: &Console, skill: Option<&str>) -> NewConnector {
     let group = console.get("/api/admin/groups").await.body[0]["id"].clone();
     let body = json!({ "name": "Weather", "groupIds": [group], "operatorSkill": skill });
     let creation_response = console.write("POST", CONNECTORS, body).await;
     assert_eq!(creation_response.status, 201, "{}", creation_response.text());
     assert!(creation_response.body["resolvedMemberCount"].as_i64().expect("a number") >= 2);
     let text = |name: &str| creation_response.body[name].as_str().expect("a text").to_owned();
-    (text("connectorId"), text("token"))
+    NewConnector { id: text("connectorId"), token: text("token") }
 }
 
 /// Answers the next call of the model. Returns the request.
@@ -114,14 +121,21 @@ fn text_answer(text: &str) -> Value {
     json!({ "choices": [{ "message": message, "finish_reason": "stop" }] })
 }
 
-/// Lets a chat call a tool. Returns the names of the tools that the model was
-/// offered, and the result that it read.
+/// Tools of a chat, as its model sees them.
+pub(crate) struct ToolExchange {
+    /// Names of the offered tools.
+    pub(crate) tools: Vec<String>,
+    /// Result of the called tool.
+    pub(crate) result: String,
+}
+
+/// Lets a chat call a tool.
 pub(crate) async fn chat(
     client: &Client,
     upstream: &Peer,
     tool: &str,
     arguments: &str,
-) -> (Vec<String>, String) {
+) -> ToolExchange {
     let body = json!({ "messages": [{ "role": "user", "content": "Will it rain?" }] });
     let (answer, (offered, last)) = join(client.post("/api/ai/chat", &body), async {
         let offered = model_answers(upstream, calls(tool, arguments)).await;
@@ -131,7 +145,7 @@ pub(crate) async fn chat(
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert!(answer.text().contains("It rains."), "{}", answer.text());
 
-    let names = offered["tools"]
+    let tools = offered["tools"]
         .as_array()
         .into_iter()
         .flatten()
@@ -139,7 +153,7 @@ pub(crate) async fn chat(
         .collect();
     let result = last["messages"].as_array().expect("messages").last().expect("a message");
     assert_eq!(result["role"], "tool");
-    (names, result["content"].as_str().expect("a text").to_owned())
+    ToolExchange { tools, result: result["content"].as_str().expect("a text").to_owned() }
 }
 
 /// Returns the only connected pod once this many of its calls are recorded, which
@@ -156,11 +170,12 @@ async fn pod_after(console: &Console, calls: u64) -> Value {
 async fn a_chat_calls_the_tool_of_a_granted_pod(database: TestDatabase) {
     let upstream = Peer::start().await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let (id, token) = connector(&console, None).await;
+    let NewConnector { id, token } = connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
     assert_eq!(pod.line_after("ready").await, id);
 
-    let (tools, result) = chat(&client, &upstream, "forecast", r#"{"city":"Rome"}"#).await;
+    let ToolExchange { tools, result } =
+        chat(&client, &upstream, "forecast", r#"{"city":"Rome"}"#).await;
 
     assert_eq!(tools, ["broken", "forecast", "lying", "patient", "slow"]);
     assert_eq!(pod.line_after("call").await, r#"forecast {"city":"Rome"}"#);
@@ -189,7 +204,7 @@ async fn a_chat_calls_the_tool_of_a_granted_pod(database: TestDatabase) {
 async fn a_tool_that_fails_is_reported_to_the_model(database: TestDatabase) {
     let upstream = Peer::start().await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let (_, token) = connector(&console, None).await;
+    let NewConnector { token, .. } = connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "messagepack");
     pod.line_after("ready").await;
     for (tool, expected) in [
@@ -198,7 +213,7 @@ async fn a_tool_that_fails_is_reported_to_the_model(database: TestDatabase) {
         ("slow", "The tool did not answer in time."),
         ("forecast", "Rain in undefined."),
     ] {
-        let (_, result) = chat(&client, &upstream, tool, "{}").await;
+        let result = chat(&client, &upstream, tool, "{}").await.result;
         assert!(result.contains(expected), "{tool}: {result}");
     }
 
@@ -210,7 +225,7 @@ async fn a_tool_that_fails_is_reported_to_the_model(database: TestDatabase) {
 async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let (id, token) = connector(&console, None).await;
+    let NewConnector { id, token } = connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
     pod.line_after("ready").await;
     let path = format!("{CONNECTORS}/{id}/tokens");
@@ -244,7 +259,7 @@ async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
 async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
-    let (id, token) = connector(&console, None).await;
+    let NewConnector { id, token } = connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
     pod.line_after("ready").await;
     let test = format!("{CONNECTORS}/{id}/test-call");
@@ -270,7 +285,7 @@ async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
 async fn a_connected_pod_replaces_its_token(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
-    let (id, old) = connector(&console, None).await;
+    let NewConnector { id, token: old } = connector(&console, None).await;
     let mut pod = Pod::start_with(&app, &old, &[("ROTATE", "1")]);
     let rotated = pod.line_after("rotated").await;
     let (token, is_later) = rotated.split_once(' ').expect("two words");
@@ -292,7 +307,7 @@ async fn a_connected_pod_replaces_its_token(database: TestDatabase) {
 async fn an_administrator_tries_a_tool_and_ends_the_pod(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
-    let (id, token) = connector(&console, None).await;
+    let NewConnector { id, token } = connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
     pod.line_after("ready").await;
     let path = format!("{CONNECTORS}/{id}/test-call");
@@ -337,7 +352,7 @@ async fn an_administrator_tries_a_tool_and_ends_the_pod(database: TestDatabase) 
 async fn an_assignment_runs_on_a_pod(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let (_, token) = connector(&console, Some("travel-plan")).await;
+    let NewConnector { token, .. } = connector(&console, Some("travel-plan")).await;
     let mut pod = Pod::start(&app, &token, "json");
     pod.line_after("ready").await;
     let skills = client.get("/api/assignments/skills").await.body;
@@ -385,7 +400,7 @@ async fn a_chat_calls_a_pod_of_another_instance() {
     let database = TestDatabase::postgres().await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
     let other_server = TestConfig::beside(&app).start().await;
-    let (id, token) = connector(&console, None).await;
+    let NewConnector { id, token } = connector(&console, None).await;
     let mut pod = Pod::start(&other_server, &token, "json");
     assert_eq!(pod.line_after("ready").await, id);
 
@@ -399,9 +414,9 @@ async fn a_chat_calls_a_pod_of_another_instance() {
     });
     offered.await;
 
-    let (_, result) = chat(&client, &upstream, "forecast", r#"{"city":"Rome"}"#).await;
+    let result = chat(&client, &upstream, "forecast", r#"{"city":"Rome"}"#).await.result;
     assert!(result.contains("Rain in Rome."), "{result}");
-    let (_, result) = chat(&client, &upstream, "slow", "{}").await;
+    let result = chat(&client, &upstream, "slow", "{}").await.result;
     assert!(result.contains("did not answer in time"), "{result}");
     pod.line_after("waits").await;
 
@@ -427,6 +442,6 @@ async fn a_chat_calls_a_pod_of_another_instance() {
     // It comes back on the instance that calls it.
     let mut pod = Pod::start(&app, &token, "messagepack");
     assert_eq!(pod.line_after("ready").await, id);
-    let (_, result) = chat(&client, &upstream, "forecast", r#"{"city":"Oslo"}"#).await;
+    let result = chat(&client, &upstream, "forecast", r#"{"city":"Oslo"}"#).await.result;
     assert!(result.contains("Rain in Oslo."), "{result}");
 }

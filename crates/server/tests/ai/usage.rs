@@ -87,7 +87,15 @@ impl Ledger {
     }
 }
 
-async fn start(database: TestDatabase) -> (Demo, TestApp, Client, Ledger) {
+/// Server with an upstream, and a caller whose usage is read.
+struct Scene {
+    demo: Demo,
+    ada: Client,
+    ledger: Ledger,
+    _app: TestApp,
+}
+
+async fn start(database: TestDatabase) -> Scene {
     let demo = Demo::start(0).expect("a demo upstream");
     let app = TestConfig::on(database)
         .with_upstream(&demo.endpoint())
@@ -96,7 +104,7 @@ async fn start(database: TestDatabase) -> (Demo, TestApp, Client, Ledger) {
         .await;
     let ada = app.signed_in().await;
     let ledger = Ledger::of(&app, &ada);
-    (demo, app, ada, ledger)
+    Scene { demo, ada, ledger, _app: app }
 }
 
 /// Returns the row of a completed call with this many tokens in and out.
@@ -123,7 +131,8 @@ fn assert_estimated(row: &Row, outcome: &str) {
 }
 
 async fn usage_is_recorded_as_the_upstream_reports_it(database: TestDatabase) {
-    let (_demo, _app, ada, ledger) = start(database).await;
+    let scene = start(database).await;
+    let Scene { ada, ledger, .. } = &scene;
     let research = [JSON, ("x-service-mode", "research")];
 
     ada.post(CHAT, &chat_request("good day")).await;
@@ -140,7 +149,8 @@ async fn usage_is_recorded_as_the_upstream_reports_it(database: TestDatabase) {
 }
 
 async fn unreported_usage_is_estimated(database: TestDatabase) {
-    let (_demo, _app, ada, ledger) = start(database).await;
+    let scene = start(database).await;
+    let Scene { ada, ledger, .. } = &scene;
     let text = format!("demo:no-usage demo:chunks=50 {}", "word ".repeat(200));
 
     ada.post(CHAT, &streaming_request(&text)).await;
@@ -154,15 +164,16 @@ async fn unreported_usage_is_estimated(database: TestDatabase) {
 }
 
 async fn a_disconnected_caller_is_charged(database: TestDatabase) {
-    let (demo, _app, ada, ledger) = start(database).await;
+    let scene = start(database).await;
+    let Scene { demo, ada, ledger, .. } = &scene;
     let text = "demo:slow=20 demo:chunks=10000 Hello";
 
-    let mut streaming = Live::ask(&ada, CHAT, &streaming_request(text)).await;
+    let mut streaming = Live::ask(ada, CHAT, &streaming_request(text)).await;
     streaming.until_count("data: ", 5).await;
     drop(streaming);
     ledger.once(1).await;
     for body in [chat_request(text), streaming_request("demo:silent")] {
-        let waiting_call = Live::ask(&ada, CHAT, &body).await;
+        let waiting_call = Live::ask(ada, CHAT, &body).await;
         assert!(demo.until(|it| it.open == 1).await);
         drop(waiting_call);
         assert!(demo.until(|it| it.open == 0).await);
@@ -178,7 +189,8 @@ async fn a_disconnected_caller_is_charged(database: TestDatabase) {
 }
 
 async fn calls_that_break_are_recorded_and_refused_ones_are_not(database: TestDatabase) {
-    let (_demo, _app, ada, ledger) = start(database).await;
+    let scene = start(database).await;
+    let Scene { ada, ledger, .. } = &scene;
 
     for refused in ["demo:status=500", "demo:status=429", "demo:context-length"] {
         assert_eq!(ada.post(CHAT, &chat_request(refused)).await.status, 502);
@@ -199,7 +211,8 @@ async fn calls_that_break_are_recorded_and_refused_ones_are_not(database: TestDa
 }
 
 async fn answers_do_not_wait_for_a_database_that_is_down(database: TestDatabase) {
-    let (_demo, _app, ada, ledger) = start(database).await;
+    let scene = start(database).await;
+    let Scene { ada, ledger, .. } = &scene;
     ledger.alter("ALTER TABLE ai_usage RENAME TO away").await;
 
     let full_response = ada.post(CHAT, &chat_request("good day")).await;

@@ -36,23 +36,29 @@ async fn put_at(client: &Client, updated_at: &str) -> String {
     id
 }
 
+/// Ids of chats and of deleted chats, from all pages of a list.
+#[derive(Default)]
+struct ChatIds {
+    chats: Vec<String>,
+    deleted: Vec<String>,
+    page_count: usize,
+}
+
 /// Reads all pages like a device, by `since` and cursors.
-async fn pulled(client: &Client, query: &str, limit: usize) -> (Vec<String>, Vec<String>, usize) {
-    let mut chats = vec![];
-    let mut deleted = vec![];
-    let mut parts = 0;
+async fn pulled(client: &Client, query: &str, limit: usize) -> ChatIds {
+    let mut ids_of_pages = ChatIds::default();
     let mut cursor = String::new();
     loop {
         let answer = client.get(&format!("{CHATS}?{query}&limit={limit}{cursor}")).await;
         assert_eq!(answer.status, 200, "{}", answer.text());
-        chats.extend(ids(&answer.body["chats"]));
-        deleted.extend(ids(answer.body.get("deleted").unwrap_or(&json!([]))));
-        parts += 1;
+        ids_of_pages.chats.extend(ids(&answer.body["chats"]));
+        ids_of_pages.deleted.extend(ids(answer.body.get("deleted").unwrap_or(&json!([]))));
+        ids_of_pages.page_count += 1;
         assert_eq!(answer.body["hasMore"], answer.body["nextCursor"].is_string());
         let Some(next) = answer.body["nextCursor"].as_str() else { break };
         cursor = format!("&cursor={}", escaped(next));
     }
-    (chats, deleted, parts)
+    ids_of_pages
 }
 
 async fn a_list_has_full_chats_in_the_order_of_their_changes(database: TestDatabase) {
@@ -80,12 +86,12 @@ async fn pages_follow_by_a_cursor_with_any_escaping(database: TestDatabase) {
         all.push(put_at(&ada, &format!("2026-08-01T00:00:0{}.123Z", number / 3)).await);
     }
 
-    let (chats, _, parts) = pulled(&ada, "includeDeleted=true", 2).await;
-    let (since, _, _) = pulled(&ada, "since=2026-08-01T00%3A00%3A01.1230000Z", 3).await;
+    let pages = pulled(&ada, "includeDeleted=true", 2).await;
+    let pages_since = pulled(&ada, "since=2026-08-01T00%3A00%3A01.1230000Z", 3).await;
 
-    assert_eq!(chats, all);
-    assert_eq!(parts, 4);
-    assert_eq!(since, all, "all of them arrived since");
+    assert_eq!(pages.chats, all);
+    assert_eq!(pages.page_count, 4);
+    assert_eq!(pages_since.chats, all, "all of them arrived since");
 }
 
 async fn an_older_chat_that_arrived_later_is_listed(database: TestDatabase) {
@@ -97,9 +103,9 @@ async fn an_older_chat_that_arrived_later_is_listed(database: TestDatabase) {
     let missed = put_at(&ada, "2026-07-01T00:00:00Z").await;
 
     let since = escaped("2026-08-01T00:00:00.0000000Z");
-    let (chats, _, _) = pulled(&ada, &format!("since={since}"), 100).await;
+    let pages = pulled(&ada, &format!("since={since}"), 100).await;
 
-    assert_eq!(chats, [missed, known_chat]);
+    assert_eq!(pages.chats, [missed, known_chat]);
 }
 
 async fn deleted_chats_are_listed_by_id(database: TestDatabase) {
@@ -109,14 +115,14 @@ async fn deleted_chats_are_listed_by_id(database: TestDatabase) {
     let goes = create_chat(&ada).await;
     delete(&ada, &goes).await;
 
-    let (chats, deleted, parts) = pulled(&ada, "includeDeleted=true", 1).await;
+    let pages = pulled(&ada, "includeDeleted=true", 1).await;
     let later = pulled(&ada, "includeDeleted=true&since=2026-08-02T00:00:00Z", 100).await;
     let plain = ada.get(&format!("{CHATS}?includeDeleted=false")).await;
 
-    assert_eq!(chats, std::slice::from_ref(&stays));
-    assert_eq!(deleted, std::slice::from_ref(&goes));
-    assert_eq!(parts, 2);
-    assert_eq!(later.1, [&*goes]);
+    assert_eq!(pages.chats, std::slice::from_ref(&stays));
+    assert_eq!(pages.deleted, std::slice::from_ref(&goes));
+    assert_eq!(pages.page_count, 2);
+    assert_eq!(later.deleted, [&*goes]);
     assert_eq!(ids(&plain.body["chats"]), [&*stays]);
     assert!(plain.body.get("deleted").is_none());
 }
@@ -171,10 +177,10 @@ async fn a_list_of_long_chats_is_split_into_pages(database: TestDatabase) {
         assert_eq!(put(&ada, &long).await.status, 201);
     }
 
-    let (chats, _, parts) = pulled(&ada, "includeDeleted=true", 100).await;
+    let pages = pulled(&ada, "includeDeleted=true", 100).await;
 
-    assert_eq!(chats.len(), 4);
-    assert_eq!(parts, 4);
+    assert_eq!(pages.chats.len(), 4);
+    assert_eq!(pages.page_count, 4);
 }
 
 #[tokio::test(flavor = "multi_thread")]
