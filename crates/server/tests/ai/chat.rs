@@ -223,6 +223,7 @@ async fn tool_calls_and_their_results_are_forwarded() {
         next_body["messages"].as_array_mut().unwrap().push(message);
     }
     let stream = Heard::of(&ada.post(CHAT, &next_body).await);
+
     assert_eq!(stream.text, "The tool said: rain");
 }
 

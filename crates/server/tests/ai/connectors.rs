@@ -78,6 +78,7 @@ async fn an_mcp_server_outside_of_what_is_permitted_is_refused(database: TestDat
         let response = create(&console, url).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{url}");
     }
+
     // It connects when it can; a server that is away is only logged.
     assert_eq!(create(&console, "https://mcp.invalid/mcp").await.status, 201);
     assert_eq!(console.get("/api/admin/connectors/pods").await.body, json!([]));

@@ -28,6 +28,7 @@ async fn run(caller: &Client, cases: &[&str]) {
         .await
         .expect("the interpreter that TEST_PYTHON names");
     let stdout = String::from_utf8_lossy(&output.stdout);
+
     assert!(output.status.success(), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(stdout.matches("ok ").count(), cases.len(), "{stdout}");
 }

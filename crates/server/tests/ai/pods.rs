@@ -278,6 +278,7 @@ async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
     };
     let called = timeout(TIMEOUT, join(console.write("POST", &test, body), revoking)).await;
     let (answer, closed) = called.expect("in time");
+
     assert_eq!(answer.body["outcome"], "lost", "{}", answer.text());
     assert!(closed.contains("no longer valid"), "{closed}");
 }

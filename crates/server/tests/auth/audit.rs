@@ -170,5 +170,6 @@ async fn entries_are_deleted_after_the_retention_period(database: TestDatabase) 
         let entries = audit_entries::table.count().get_result(conn).await?;
         (entries, audit_identities::table.count().get_result(conn).await?)
     });
+
     assert_eq!(rows.expect("rows"), (2, 2));
 }

@@ -245,6 +245,7 @@ async fn of_sessions_that_revoke_each_other_one_survives() {
     for client in &clients {
         alive += usize::from(client.get("/auth/me").await.status == 200);
     }
+
     assert_eq!(succeeded, 1);
     assert_eq!(alive, 1);
 }

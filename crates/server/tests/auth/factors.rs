@@ -293,6 +293,7 @@ async fn wrong_codes_are_in_the_history(database: TestDatabase) {
     let outcomes: Vec<_> = items.iter().map(|it| (&it["outcome"], &it["method"])).collect();
     let wrong = json!("wrong_factor");
     let by = json!("password_with_factor");
+
     assert_eq!(outcomes[..2], [(&wrong, &by), (&wrong, &by)]);
     assert_eq!(outcomes[2..], [(&json!("signed_in"), &json!("password"))]);
 }

@@ -206,6 +206,7 @@ async fn a_restarted_database_is_reconnected() {
     for app in [&one, &other] {
         until(async || all_succeed(app, &ada).await.then_some(())).await;
     }
+
     assert!(back.elapsed() < Duration::from_secs(5), "{:?}", back.elapsed());
 }
 

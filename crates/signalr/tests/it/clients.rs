@@ -60,6 +60,7 @@ async fn run(mut script: Command, protocol: &str, cases: &[&str]) {
         .expect("an end within a minute")
         .expect("the client's interpreter");
     let stdout = String::from_utf8_lossy(&output.stdout);
+
     assert!(output.status.success(), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
     assert_eq!(stdout.matches("ok ").count(), cases.len(), "{stdout}");
 }

@@ -132,6 +132,7 @@ async fn factor_on(db: &Database, user: UserId, code: RecoveryHash) {
         effects: SideEffects::default(),
         if_ended: end_effects,
     };
+
     assert!(factors.enable(change, b"sealed", Step(1), &[code]).await.unwrap());
 }
 

@@ -126,6 +126,7 @@ async fn add_app_password(db: &Database, user: UserId) {
     );
     let insert = diesel::insert_into(app_passwords::table).values(row);
     let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+
     assert_eq!(done.unwrap(), 1);
 }
 

@@ -191,6 +191,7 @@ async fn deactivation_ends_sessions_and_challenges(db: Database) {
     let rotation_outcome = sessions.rotate(presented_token, |_, _| nothing()).await.unwrap();
     let state = SqlAccounts::new(db.clone()).caller_state(user, id, START).await.unwrap();
     let owner = challenges.owner(TokenHash([2; 32]), 5, START).await.unwrap();
+
     assert_eq!(rotation_outcome, RotationOutcome::Refused);
     assert_eq!(state, None);
     assert_eq!(owner, None);

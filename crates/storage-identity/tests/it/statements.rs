@@ -95,6 +95,7 @@ async fn sign_in(db: &Database, user: UserId, token: u8) {
     guesses.count("ada", rules, now).await.unwrap();
     guesses.clear("ada").await.unwrap();
     begin(db, user, token, now).await;
+
     assert_eq!(candidate.unwrap().credentials.account.user, user);
 }
 

@@ -57,6 +57,7 @@ async fn a_member_searches_own_shared_and_bound_bases(db: Database) {
     let content = draft.validate().unwrap();
     let update = PersonaUpdate { content, is_active: Some(false), at: NOW, expected: None };
     SqlManagedPersonas::new(db.clone()).replace(ada, update, nothing()).await.unwrap();
+
     assert_eq!(searched(Some(ada)).await, [own_base, shared_base]);
 }
 
@@ -100,6 +101,7 @@ async fn retrievals_are_counted(db: Database) {
     store.count_retrievals(&[id], NOW).await.unwrap();
     store.count_retrievals(&[id], NOW).await.unwrap();
     let document = SqlDocuments::new(db.clone()).find(of(travel, id)).await.unwrap().unwrap();
+
     assert_eq!(document.retrieval_count, 2);
     assert_eq!(document.last_retrieved_at, Some(NOW));
 }

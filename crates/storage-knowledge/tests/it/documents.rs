@@ -168,6 +168,7 @@ async fn one_of_concurrent_documents_of_one_source_is_created(db: Database) {
         outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
     let replaced_count =
         outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Replaced(_))).count();
+
     assert_eq!(created_count, 1);
     assert_eq!(replaced_count, 7);
 }
@@ -209,6 +210,7 @@ async fn a_replacement_counts_its_growth_alone(db: Database) {
     let full =
         documents.put(server(travel), content(None, "new"), larger_quotas, change()).await.unwrap();
     let DocumentStoreOutcome::QuotaExceeded(quota) = full else { panic!("{full:?}") };
+
     assert_eq!(quota.resource, "MonthlyEmbeddingTokens");
     assert_eq!(quota.limit, 0);
 }

@@ -111,6 +111,7 @@ async fn concurrent_workers_claim_each_document_once(db: Database) {
     }
     let jobs = join_all((0..workers).map(|_| claim(&db, NOW))).await;
     let claimed: Vec<_> = jobs.into_iter().flatten().map(|it| it.claim.document).collect();
+
     assert_eq!(claimed.len(), ids.len());
     assert_eq!(HashSet::from_iter(claimed), ids);
 }
@@ -128,6 +129,7 @@ async fn bases_are_served_in_turn(db: Database) {
     for at in 1..4 {
         served.push(claim(&db, NOW + minute * at).await.unwrap().base);
     }
+
     assert_eq!(served.iter().filter(|it| **it == small_base).count(), 1, "{served:?}");
     assert_ne!(served[2], small_base);
 }

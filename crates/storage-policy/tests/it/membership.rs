@@ -142,6 +142,7 @@ async fn enrol(db: &Database, user: UserId, enabled_at: Option<DbInstant>) {
     let insert = diesel::insert_into(totp_factors::table).values(row);
     let inserted: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+
     assert_eq!(inserted.unwrap(), 1);
 }
 
@@ -159,6 +160,7 @@ async fn add_passkey(db: &Database, user: UserId) {
     let insert = diesel::insert_into(passkeys::table).values(row);
     let inserted: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+
     assert_eq!(inserted.unwrap(), 1);
 }
 

@@ -139,6 +139,7 @@ async fn all_plugins_are_replaced(db: Database) {
     }
     let nothing = PluginId::generate();
     let refused_outcome = personas.bind(ada, &[nothing], noting("x")).await.unwrap();
+
     assert_eq!(refused_outcome, PersonaBindingOutcome::UnknownPlugin(nothing));
 }
 

@@ -42,6 +42,7 @@ async fn a_call_in_progress_is_answered_while_a_pod_drains() {
         pod.send(&crate::raw_pod::completion(&id, &result)).await;
     })
     .await;
+
     assert_eq!(reply.unwrap().into_text(), "late");
 }
 

@@ -160,5 +160,6 @@ async fn a_flood_of_large_values_harms_no_other_pod() {
     let frame = record(&call).repeat(3);
     let _alone = alone().await;
     let (_, growth) = flooded_with("large values", vec![frame; 10]).await;
+
     assert!(growth < MAX_GROWTH_OF_VALUES, "{growth} KiB");
 }

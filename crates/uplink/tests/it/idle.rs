@@ -54,5 +54,6 @@ async fn a_result_takes_little_memory_once_it_was_read() {
     }
     let each = (server.resident_kib() - before) * 1024 / 100;
     crate::measured(&format!("memory of a pod after a long result: {each} bytes"));
+
     assert!(each <= MAX_BYTES_AFTER_RESULT, "{each} bytes for each pod");
 }

@@ -31,5 +31,6 @@ pub(crate) async fn assert_latency(limit: Duration, attempt: impl AsyncFn() -> D
         }
         latencies.push(latency);
     }
+
     assert!(latencies.is_empty(), "{latencies:?}: not below {limit:?}");
 }

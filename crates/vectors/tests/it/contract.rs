@@ -144,6 +144,7 @@ async fn rare_terms_count_more_than_frequent_ones(store: &dyn VectorStore) {
     stored.push(point(base, axis(0), &[(rare, 1.0)]));
     store.put(stored.clone()).await.unwrap();
     let results = store.search(query(&[base], axis(0), &[(5, 1.0), (rare, 1.0)])).await.unwrap();
+
     assert_eq!(results[0].chunk, stored[8].chunk);
     assert!((results[0].score - 1.0).abs() < 1e-5, "first by its vector and by its terms");
 }
@@ -157,6 +158,7 @@ async fn deleted_points_are_not_found(store: &dyn VectorStore) {
     store.delete(&[]).await.unwrap();
     let mut results = search(store, query(&[base], axis(0), &[(7, 1.0)])).await;
     results.sort_unstable();
+
     assert_eq!(results, chunks(&stored_points[1..]));
 }
 
@@ -187,6 +189,7 @@ async fn existing_points_are_distinguished_from_others(store: &dyn VectorStore) 
     requested.insert(1, ChunkId::generate());
     let mut existing = store.existing(&requested).await.unwrap();
     existing.sort_unstable();
+
     assert_eq!(existing, chunks(&stored_points));
     assert_eq!(store.existing(&[]).await.unwrap(), []);
 }
@@ -202,6 +205,7 @@ async fn ids_are_listed_in_ascending_order(store: &dyn VectorStore) {
         assert!(page.len() == 10 || page.last() >= stored.last().map(|it| &it.chunk));
         listed.extend(page);
     }
+
     assert!(listed.is_sorted_by(|a, b| a < b));
     assert!(chunks(&stored).iter().all(|it| listed.contains(it)));
     assert!(store.list(None, 1).await.unwrap()[0] <= stored[0].chunk);

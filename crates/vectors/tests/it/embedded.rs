@@ -152,6 +152,7 @@ fn vectors_of_other_dimensions_are_named() {
     let config = EdgeConfig::builder().vector("dense", dense).build();
     drop(EdgeShard::new(folder.path(), config).unwrap());
     let err = failure(folder.path());
+
     assert!(matches!(err, VectorSetupError::Format { .. }));
     assert!(err.to_string().contains("384") && err.to_string().contains("1024"), "{err}");
 }

@@ -69,6 +69,7 @@ async fn requests_follow_the_alias_to_another_collection() {
         it.aliases.insert("pia_chunks".to_owned(), "pia_chunks_v2".to_owned());
     });
     let err = failure(server.try_connect(None).await);
+
     assert!(err.to_string().contains("without weighted terms"), "{err}");
     assert_eq!(server.catalogue(|it| it.collections.len()), 1, "no other is created");
 }

@@ -57,6 +57,7 @@ async fn a_schedule_hands_its_assignment_over_in_time(database: TestDatabase) {
     let mut body = every_minute();
     body.as_object_mut().expect("an object").extend(off.as_object().expect("an object").clone());
     let updated = client.send("PUT", &path, &[], body.to_string().as_bytes()).await;
+
     assert_eq!(updated.status, 200);
     assert_eq!(updated.body["isActive"], false);
     assert_eq!(updated.body["lastAt"], next);

@@ -236,6 +236,7 @@ async fn an_invalid_confirmation_deletes_nothing() {
             "{password}"
         );
     }
+
     assert_eq!(ada.get("/auth/me").await.status, 200);
 }
 

@@ -152,6 +152,7 @@ async fn each_step_is_audited(database: TestDatabase) {
         "session.ended",
         "factor.disabled",
     ];
+
     assert_eq!(result.expect("entries"), expected);
 }
 

@@ -100,6 +100,7 @@ async fn invalid_chats_are_refused_by_field() {
         assert_eq!(answer.refusal(), (400, "validation_failed"));
         assert_eq!(fields(&answer), ["id"]);
     }
+
     assert_eq!(ada.get(CHATS).await.body["chats"], json!([]));
 }
 

@@ -223,6 +223,7 @@ async fn pull(device: &mut Device, dice: &mut Dice) {
         pulled = device.pull_by(limit).await;
     }
     let succeeded = matches!(pulled, Pulled::Applied { .. } | Pulled::NotModified);
+
     assert!(succeeded, "sync 2.3: {pulled:?}");
 }
 

@@ -159,6 +159,7 @@ impl Device {
             "createdAt": self.now().to_string(),
         });
         let path = format!("/api/e2ee/devices/{}/wrapped-umk", self.id);
+
         assert_success(&self.post_json(&path, &blob).await, "e2ee 6, wrapped-umk");
     }
 

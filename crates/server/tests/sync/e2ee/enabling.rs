@@ -68,6 +68,7 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     for field in ["ciphertext", "kdfSalt", "kdfMemoryCostKb", "kdfTimeCost", "kdfParallelism"] {
         assert_eq!(copy[field], sent[field], "{field}");
     }
+
     assert_eq!(copy["wrapVersion"], 1);
     assert_eq!(copy["umkVersion"], 1);
 }

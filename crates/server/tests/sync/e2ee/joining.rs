@@ -148,6 +148,7 @@ async fn a_rejected_device_may_register_again(database: TestDatabase) {
     let session = third_machine.start_onboarding(&ada).await;
     let by_revoked =
         ada.post(APPROVE, &first_machine.approval(&third_machine, &session, Some(2))).await;
+
     assert_eq!(by_revoked.refusal(), (403, "device_not_active"));
     assert_eq!(
         ada.post(APPROVE, &joining.approval(&third_machine, &session, Some(2))).await.status,
@@ -231,6 +232,7 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
     let itself = ada.post(APPROVE, &joining.approval(&joining, &session, Some(2))).await;
     let unknown_response =
         ada.post(APPROVE, &first_machine.approval(&Machine::new(), &session, Some(2))).await;
+
     assert_eq!(
         by_bobs.refusal(),
         (403, "device_not_active"),

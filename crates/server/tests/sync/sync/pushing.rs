@@ -145,6 +145,7 @@ async fn refused_items_do_not_prevent_others(database: TestDatabase) {
         conflicts.iter().map(|it| it["reason"].as_str().expect("a reason")).collect();
     let expected =
         ["unreadable", "invalid_persona", "too_deep", "missing_blobs", "too_large", "unreadable"];
+
     assert_eq!(reasons, expected);
     assert!(conflicts.iter().all(|it| it["resolution"] == "server_wins"));
     assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(1)]);

@@ -83,5 +83,6 @@ async fn a_corrected_clock_loses_nothing(database: TestDatabase) {
     let todo = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo");
     slow.edit(todo.0, &todo.1, "by a clock put right");
     settle([&mut slow, &mut desk]).await;
+
     assert_eq!(desk.content(todo.0, &todo.1), Some("by a clock put right"), "sync 3.2, Delta");
 }
