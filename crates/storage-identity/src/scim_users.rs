@@ -21,7 +21,7 @@ use pia_storage::{
 };
 use serde_json::json;
 
-use self::row::{AccountRow, AttributesRow, UserRow, user_columns};
+use self::row::{AccountRow, AttributesRow, UserRow, UserWithRole, user_columns};
 use self::selection::select_users;
 use crate::addresses::with_address;
 use crate::admins::Admins;
@@ -105,7 +105,7 @@ impl SqlScimUsers {
             }
 
             conn.lock_account(id).await?;
-            let Some((role, before)) = conn.scim_user(id).await? else {
+            let Some(UserWithRole { user: before, role }) = conn.scim_user(id).await? else {
                 return Ok(ScimUserChangeOutcome::Unknown);
             };
             if expected.as_ref().is_some_and(|it| *it != before.version()) {
@@ -122,7 +122,8 @@ impl SqlScimUsers {
             let reactivates =
                 !before.is_active && matches!(activation, Some(ActivationChange::Reactivate(..)));
             // A SCIM client must not take over the account of an administrator.
-            if role != Role::User.name() && (changes_email || reactivates) {
+            let is_privileged = role != Role::User.name();
+            if is_privileged && (changes_email || reactivates) {
                 return Ok(ScimUserChangeOutcome::Privileged);
             }
 
@@ -146,10 +147,9 @@ impl SqlScimUsers {
                 conn.write_effects(&self.db, &effects).await?;
             }
 
-            let (_, changed_user) =
-                conn.scim_user(id).await?.ok_or(DbError::Unreadable("scim_users"))?;
+            let changed = conn.scim_user(id).await?.ok_or(DbError::Unreadable("scim_users"))?;
 
-            Ok(ScimUserChangeOutcome::Done(Box::new(changed_user)))
+            Ok(ScimUserChangeOutcome::Done(Box::new(changed.user)))
         })
     }
 }
@@ -172,9 +172,9 @@ impl ScimUserStore for SqlScimUsers {
     }
 
     async fn find(&self, user: UserId) -> Result<Option<ScimUser>, Unavailable> {
-        let role_and_user: Option<(String, ScimUser)> =
+        let existing_user: Option<UserWithRole> =
             on_conn!(self.db.reader(), |conn| conn.scim_user(DbUid(user.0)).await?)?;
-        Ok(role_and_user.map(|(_, user)| user))
+        Ok(existing_user.map(|it| it.user))
     }
 
     async fn list(&self, query: ScimUserQuery) -> Result<ScimUserPage, Unavailable> {
@@ -190,7 +190,7 @@ impl ScimUserStore for SqlScimUsers {
             (total, users.select(user_columns!()).load(conn).await?)
         })?;
 
-        let users = rows.into_iter().map(|it| row::to_user(it).1).collect();
+        let users = rows.into_iter().map(|it| row::to_user(it).user).collect();
         Ok(ScimUserPage { total: total.unsigned_abs(), users })
     }
 
@@ -227,8 +227,8 @@ impl ScimUserStore for SqlScimUsers {
 connection_trait! {
     /// Connection that reads and writes users of SCIM clients.
     trait ScimUserRows {
-        /// Loads a user, with the name of their role.
-        async fn scim_user(&mut self, id: DbUid) -> Result<Option<(String, ScimUser)>, DbError> {
+        /// Loads a user; `None` if there is no account, or a client has withdrawn it.
+        async fn scim_user(&mut self, id: DbUid) -> Result<Option<UserWithRole>, DbError> {
             let user = accounts::table
                 .left_join(scim_users::table)
                 .inner_join(user_groups::table)

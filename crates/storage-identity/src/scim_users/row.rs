@@ -36,6 +36,12 @@ pub(super) struct AccountRow {
 /// User: account, other attributes, and name of the group.
 pub(super) type UserRow = (AccountRow, Option<AttributesRow>, String);
 
+/// User, with the name of the role of their account.
+pub(super) struct UserWithRole {
+    pub(super) user: ScimUser,
+    pub(super) role: String,
+}
+
 /// Columns of a [`UserRow`], for either backend.
 macro_rules! user_columns {
     () => {
@@ -62,6 +68,11 @@ impl AttributesRow {
     /// Returns the row of a user whom a client deleted: their attributes are
     /// free for others.
     pub(super) fn withdrawn(user_id: DbUid, at: Timestamp) -> Self {
+        Self { withdrawn_at: Some(DbInstant(at)), ..Self::empty(user_id, at) }
+    }
+
+    /// Returns a row without attributes.
+    fn empty(user_id: DbUid, at: Timestamp) -> Self {
         Self {
             user_id,
             user_name: None,
@@ -70,7 +81,7 @@ impl AttributesRow {
             given_name: None,
             family_name: None,
             updated_at: DbInstant(at),
-            withdrawn_at: Some(DbInstant(at)),
+            withdrawn_at: None,
         }
     }
 }
@@ -81,34 +92,29 @@ pub(super) fn fold_user_name(user_name: &str) -> String {
     fold_email(user_name)
 }
 
-/// Returns the user of a row, with the name of their role.
-pub(super) fn to_user((account, attributes, group_name): UserRow) -> (String, ScimUser) {
+/// Returns the user of a row.
+pub(super) fn to_user((account, attributes, group_name): UserRow) -> UserWithRole {
     let created_at = account.created_at.0;
-    let (user_name, external_id, given_name, family_name, updated_at) = match attributes {
-        Some(row) => {
-            (row.user_name, row.external_id, row.given_name, row.family_name, row.updated_at.0)
-        }
-        None => (None, None, None, None, created_at),
-    };
+    let attributes = attributes.unwrap_or_else(|| AttributesRow::empty(account.id, created_at));
 
     let user = ScimUser {
         user: UserId(account.id.0),
         attributes: ScimUserAttributes {
-            user_name: user_name.unwrap_or_else(|| account.email.clone()),
-            external_id,
+            user_name: attributes.user_name.unwrap_or_else(|| account.email.clone()),
+            external_id: attributes.external_id,
             email: account.email,
             display_name: account.display_name,
-            given_name,
-            family_name,
+            given_name: attributes.given_name,
+            family_name: attributes.family_name,
         },
         is_active: account.deactivated_at.is_none(),
         group: GroupId(account.group_id.0),
         group_name,
         created_at,
-        updated_at,
+        updated_at: attributes.updated_at.0,
     };
 
-    (account.role, user)
+    UserWithRole { user, role: account.role }
 }
 
 /// Returns the names of the attributes that differ, without values, for the audit log:
