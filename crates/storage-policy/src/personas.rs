@@ -79,8 +79,8 @@ macro_rules! other_personas {
 }
 
 connection_trait! {
-    /// Quota of the managed personas of a group.
-    trait CheckPersonaQuota {
+    /// Steps of the assignment of a persona to groups.
+    trait AssignPersona {
         /// Returns the refusal for the first group that has all the personas that it
         /// may without this one.
         async fn exceeded_personas(
@@ -100,6 +100,54 @@ connection_trait! {
                 }
             }
             Ok(None)
+        }
+
+        /// Returns the refusal for the first group that would search more knowledge
+        /// bases than it may with those of this persona.
+        async fn exceeded_bases_of(
+            &mut self,
+            persona: PersonaId,
+            groups: &[DbUid],
+            default_limit: i64,
+        ) -> Result<Option<PersonaAssignmentOutcome>, DbError> {
+            let base_ids: Vec<DbUid> = persona_knowledge_bases::table
+                .filter(persona_knowledge_bases::persona_id.eq(DbUid(persona.0)))
+                .select(persona_knowledge_bases::base_id)
+                .load(self)
+                .await?;
+            let added_bindings: Vec<(DbUid, DbUid)> = groups
+                .iter()
+                .flat_map(|group| base_ids.iter().map(|base| (*group, *base)))
+                .collect();
+
+            let exceeded_bases = self.exceeded_bases(&added_bindings, None, default_limit).await?;
+            let refusal = exceeded_bases.map(|ExceededBases { group, limit, .. }| {
+                PersonaAssignmentOutcome::BaseQuotaExceeded { group, limit }
+            });
+            Ok(refusal)
+        }
+
+        /// Assigns a persona to these groups alone, some of which have it already.
+        async fn replace_assignments(
+            &mut self,
+            persona: PersonaId,
+            groups: &[DbUid],
+            previous_groups: &[DbUid],
+        ) -> Result<(), DbError> {
+            let withdrawn_assignments = group_personas::table
+                .filter(group_personas::persona_id.eq(DbUid(persona.0)))
+                .filter(group_personas::group_id.ne_all(groups));
+            diesel::delete(withdrawn_assignments).execute(self).await?;
+
+            for group in groups.iter().filter(|it| !previous_groups.contains(it)) {
+                let assignment = (
+                    group_personas::group_id.eq(group),
+                    group_personas::persona_id.eq(DbUid(persona.0)),
+                );
+                diesel::insert_into(group_personas::table).values(assignment).execute(self).await?;
+            }
+
+            Ok(())
         }
     }
 }
@@ -272,11 +320,9 @@ impl PersonaStore for SqlManagedPersonas {
         effects: SideEffects,
     ) -> Result<PersonaAssignmentOutcome, Unavailable> {
         let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
-        let assignments =
-            group_personas::table.filter(group_personas::persona_id.eq(DbUid(persona.0)));
-        let bases = persona_knowledge_bases::table
-            .filter(persona_knowledge_bases::persona_id.eq(DbUid(persona.0)))
-            .select(persona_knowledge_bases::base_id);
+        let assigned_groups = group_personas::table
+            .filter(group_personas::persona_id.eq(DbUid(persona.0)))
+            .select(group_personas::group_id);
 
         in_tx!(self.db, async |conn| {
             conn.lock_catalogue().await?;
@@ -291,8 +337,7 @@ impl PersonaStore for SqlManagedPersonas {
                 return Ok(PersonaAssignmentOutcome::UnknownGroup(GroupId(unknown_group.0)));
             }
 
-            let before: Vec<DbUid> =
-                assignments.select(group_personas::group_id).load(conn).await?;
+            let before: Vec<DbUid> = assigned_groups.load(conn).await?;
             let new_groups: Vec<GroupQuota> =
                 known_groups.into_iter().filter(|it| !before.contains(&it.id)).collect();
             let refusal = conn.exceeded_personas(persona, &new_groups, defaults.personas).await?;
@@ -300,25 +345,12 @@ impl PersonaStore for SqlManagedPersonas {
                 return Ok(refusal);
             }
 
-            let base_ids: Vec<DbUid> = bases.load(conn).await?;
-            let added_bindings: Vec<_> =
-                ids.iter().flat_map(|group| base_ids.iter().map(|base| (*group, *base))).collect();
-            let exceeded_bases =
-                conn.exceeded_bases(&added_bindings, None, defaults.knowledge_bases).await?;
-            if let Some(ExceededBases { group, limit, .. }) = exceeded_bases {
-                return Ok(PersonaAssignmentOutcome::BaseQuotaExceeded { group, limit });
+            let base_limit = defaults.knowledge_bases;
+            if let Some(refusal) = conn.exceeded_bases_of(persona, &ids, base_limit).await? {
+                return Ok(refusal);
             }
 
-            diesel::delete(assignments.filter(group_personas::group_id.ne_all(&ids)))
-                .execute(conn)
-                .await?;
-            for id in ids.iter().filter(|it| !before.contains(it)) {
-                let assignment = (
-                    group_personas::group_id.eq(id),
-                    group_personas::persona_id.eq(DbUid(persona.0)),
-                );
-                diesel::insert_into(group_personas::table).values(assignment).execute(conn).await?;
-            }
+            conn.replace_assignments(persona, &ids, &before).await?;
             let effects = with_ids(&effects, "groups", &before, &ids);
             conn.bump_catalogue().await?;
             conn.write_effects(&self.db, &effects).await?;
