@@ -103,8 +103,8 @@ connection_trait! {
         ) -> Result<DocumentStoreOutcome, DbError> {
             let content = write.content;
             let change = write.change;
-            if let Some(other) = self.duplicate(write).await? {
-                return Ok(DocumentStoreOutcome::Duplicate(other));
+            if let Some(duplicate) = self.duplicate(write).await? {
+                return Ok(DocumentStoreOutcome::Duplicate(duplicate));
             }
             if let Some(quota) = self.exceeded_quota(write, 1, size(content)).await? {
                 return Ok(DocumentStoreOutcome::QuotaExceeded(quota));
@@ -130,12 +130,14 @@ connection_trait! {
             let change = write.change;
             let document = DocumentId(stored.id.0);
             let status = parse_status(&stored.status)?;
+
             let content_type = content.content_type.unwrap_or(parse_type(&stored.content_type)?);
             let title = content.title.as_ref().unwrap_or(&stored.title);
             let has_content = stored.content_hash == content.hash;
             let is_same = has_content
                 && *title == stored.title
                 && content_type.name() == stored.content_type;
+
             if is_same && status != DocumentStatus::Failed {
                 return Ok(DocumentStoreOutcome::Unchanged(document, status));
             }
@@ -144,8 +146,8 @@ connection_trait! {
                 self.write_effects(write.db, &change.replacement_effects(document)).await?;
                 return Ok(DocumentStoreOutcome::Replaced(document));
             }
-            if !has_content && let Some(other) = self.duplicate(write).await? {
-                return Ok(DocumentStoreOutcome::Duplicate(other));
+            if !has_content && let Some(duplicate) = self.duplicate(write).await? {
+                return Ok(DocumentStoreOutcome::Duplicate(duplicate));
             }
 
             let growth = size(content) - stored.size_bytes;
@@ -153,8 +155,23 @@ connection_trait! {
                 return Ok(DocumentStoreOutcome::QuotaExceeded(quota));
             }
 
-            let at = DbInstant(change.at);
-            let row = knowledge_documents::table.find(stored.id);
+            self.overwrite_document(write, stored.id, title, content_type).await?;
+            self.write_effects(write.db, &change.replacement_effects(document)).await?;
+
+            Ok(DocumentStoreOutcome::Replaced(document))
+        }
+
+        /// Stores new content in a document, and queues the document for ingestion.
+        async fn overwrite_document(
+            &mut self,
+            write: ContentWrite<'_>,
+            document: DbUid,
+            title: &str,
+            content_type: ContentType,
+        ) -> Result<(), DbError> {
+            let content = write.content;
+            let at = DbInstant(write.change.at);
+            let row = knowledge_documents::table.find(document);
 
             let new_columns = (
                 knowledge_documents::title.eq(title),
@@ -164,11 +181,8 @@ connection_trait! {
                 knowledge_documents::updated_at.eq(at),
             );
             diesel::update(row).set(new_columns).execute(self).await?;
-            self.queue_documents(&[stored.id], at).await?;
-            self.write_file(stored.id, &content.content).await?;
-            self.write_effects(write.db, &change.replacement_effects(document)).await?;
-
-            Ok(DocumentStoreOutcome::Replaced(document))
+            self.queue_documents(&[document], at).await?;
+            self.write_file(document, &content.content).await
         }
 
         /// Queues a failed document for ingestion from where it failed: what was
