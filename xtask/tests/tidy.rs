@@ -32,14 +32,14 @@ fn source_files_are_short() {
         let path = display_path(it);
         path.contains("/src/") && !path.contains("/tests/") && !path.ends_with("tests.rs")
     });
-    let long = shipped.filter_map(|it| {
+    let long_files = shipped.filter_map(|it| {
         let text = read_text(&it);
         let code = text.lines().take_while(|line| *line != "#[cfg(test)]");
         let lines = code.filter(|line| !line.is_empty()).count();
         (lines > MAX_LINES && !LONGER.contains(&display_path(&it).as_str()))
             .then(|| format!("{} ({lines})", display_path(&it)))
     });
-    refuse(long, "files of more than 400 lines without their tests");
+    refuse(long_files, "files of more than 400 lines without their tests");
 }
 
 #[test]
@@ -47,10 +47,11 @@ fn each_value_has_a_let_of_its_own() {
     let tuples = rust_files().into_iter().flat_map(|file| {
         let text = read_text(&file);
         let statements = text.lines().map(str::trim_start).enumerate();
-        let found = statements.filter(|(_, line)| {
+        let tuple_lets = statements.filter(|(_, line)| {
             line.starts_with("let (") && line.contains(") = (") && line.ends_with(");")
         });
-        let places = found.map(|(number, _)| format!("{}:{}", display_path(&file), number + 1));
+        let places =
+            tuple_lets.map(|(number, _)| format!("{}:{}", display_path(&file), number + 1));
         places.collect::<Vec<_>>()
     });
     refuse(tuples, "lets that pair a tuple of names with a tuple of values");
@@ -151,8 +152,8 @@ fn storage_does_not_forward_port_methods() {
         path.starts_with("crates/storage") && path.contains("/src/")
     });
     let forwarding = storage.flat_map(|file| {
-        let found = forwarding_methods(&read_text(&file));
-        found.into_iter().map(move |it| format!("{}: {it}", display_path(&file)))
+        let methods = forwarding_methods(&read_text(&file));
+        methods.into_iter().map(move |it| format!("{}: {it}", display_path(&file)))
     });
     refuse(forwarding, "methods that only one other method calls, and only to forward to them");
 }
@@ -238,9 +239,9 @@ fn every_action_of_the_audit_log_is_explained() {
         .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
         .collect();
 
-    let differ = used.symmetric_difference(&documented).cloned();
+    let differing_actions = used.symmetric_difference(&documented).cloned();
 
-    refuse(differ, "actions that only the code or only docs/AUDIT.md has");
+    refuse(differing_actions, "actions that only the code or only docs/AUDIT.md has");
     assert!(!used.is_empty(), "there are no actions");
 }
 
@@ -268,31 +269,31 @@ fn both_databases_have_the_same_migrations() {
     let sqlite = names("sqlite");
     let postgres = names("postgres");
 
-    let missing = sqlite.symmetric_difference(&postgres).cloned();
+    let unpaired = sqlite.symmetric_difference(&postgres).cloned();
 
-    refuse(missing, "migrations that only one database has");
+    refuse(unpaired, "migrations that only one database has");
     assert!(!sqlite.is_empty(), "there are no migrations");
 }
 
 #[test]
 fn dependencies_come_from_the_registry() {
     let metadata = load_metadata();
-    let elsewhere = metadata.packages.iter().filter_map(|it| {
+    let foreign_packages = metadata.packages.iter().filter_map(|it| {
         let source = it.source.as_ref()?.to_string();
         (!source.starts_with("registry+")).then(|| format!("{} from {source}", it.name))
     });
-    refuse(elsewhere, "dependencies from elsewhere than the registry");
+    refuse(foreign_packages, "dependencies from elsewhere than the registry");
 }
 
 #[test]
 fn every_crate_inherits_the_lints_and_names_its_layer() {
     let metadata = load_metadata();
-    let without = metadata.workspace_packages().into_iter().filter(|it| {
+    let incomplete = metadata.workspace_packages().into_iter().filter(|it| {
         let manifest = read_text(it.manifest_path.as_std_path());
         !manifest.contains("[lints]\nworkspace = true")
             || !it.metadata["architecture"]["layer"].is_string()
     });
-    refuse(without.map(|it| it.name.to_string()), "crates without the lints or without a layer");
+    refuse(incomplete.map(|it| it.name.to_string()), "crates without the lints or without a layer");
 }
 
 #[test]
@@ -312,9 +313,10 @@ fn operators_have_a_changelog() {
 
 #[test]
 fn other_items_are_found_in_a_root() {
-    let good = "//! Docs.\n\n#[cfg(test)]\nmod a;\npub mod b;\n\npub use a::{B, C};\nuse b::D;\n";
+    let root_of_modules =
+        "//! Docs.\n\n#[cfg(test)]\nmod a;\npub mod b;\n\npub use a::{B, C};\nuse b::D;\n";
 
-    assert_eq!(first_other_item(good), None);
+    assert_eq!(first_other_item(root_of_modules), None);
     assert_eq!(first_other_item("mod a;\n\npub fn b() {}\n").as_deref(), Some("pub fn b() {}"));
 }
 

@@ -35,7 +35,7 @@ const ONE_IDEA: &[&str] = &["Violation"];
 
 #[test]
 fn doc_comments_begin_with_the_thing_they_describe() {
-    let mut wrong = Vec::new();
+    let mut violations = Vec::new();
     for (path, text) in sources() {
         let mut before = "";
         for (number, line) in text.lines().map(str::trim_start).enumerate() {
@@ -47,18 +47,18 @@ fn doc_comments_begin_with_the_thing_they_describe() {
                     rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
                 });
                 if begins && vague {
-                    wrong.push(format!("{path}:{}: {line}", number + 1));
+                    violations.push(format!("{path}:{}: {line}", number + 1));
                 }
             }
             before = line;
         }
     }
-    refuse(&wrong, "doc comments that leave out what they describe");
+    refuse(&violations, "doc comments that leave out what they describe");
 }
 
 #[test]
 fn types_of_outcomes_are_named_so() {
-    let mut wrong = Vec::new();
+    let mut violations = Vec::new();
     for (path, text) in sources().into_iter().filter(|(path, _)| is_shipped(path)) {
         let mut describes = false;
         for line in text.lines() {
@@ -68,18 +68,18 @@ fn types_of_outcomes_are_named_so() {
                 && std::mem::take(&mut describes)
                 && !["Outcome", "Result", "Verdict"].iter().any(|it| name.ends_with(it))
             {
-                wrong.push(format!("{path}: {name}"));
+                violations.push(format!("{path}: {name}"));
             }
             describes &= !line.is_empty();
         }
     }
-    refuse(&wrong, "types of outcomes that are named like a success or a command");
+    refuse(&violations, "types of outcomes that are named like a success or a command");
 }
 
 #[test]
 fn vague_names_do_not_come_back() {
     let banned = banned_types();
-    let mut wrong = Vec::new();
+    let mut violations = Vec::new();
     for (path, text) in sources().into_iter().filter(|(path, _)| is_shipped(path)) {
         for (number, line) in text.lines().enumerate() {
             let Some((keyword, name)) = declaration(line) else { continue };
@@ -93,26 +93,26 @@ fn vague_names_do_not_come_back() {
                 }),
             };
             if vague {
-                wrong.push(format!("{path}:{}: {}", number + 1, line.trim()));
+                violations.push(format!("{path}:{}: {}", number + 1, line.trim()));
             }
         }
     }
-    refuse(&wrong, "names that docs/GLOSSARY.md replaces");
+    refuse(&violations, "names that docs/GLOSSARY.md replaces");
     assert!(banned.values().any(|it| it.contains("Standing")), "the glossary was not read");
 }
 
 #[test]
 fn names_say_what_they_are() {
-    let mut wrong = BTreeSet::new();
+    let mut violations = BTreeSet::new();
     for (path, text) in sources() {
         for name in identifiers(&text) {
             let is_vague = words(&name).iter().any(|it| VAGUE_WORDS.contains(&it.as_str()));
             if is_vague && !FOREIGN_NAMES.contains(&name.as_str()) {
-                wrong.insert(format!("{path}: {name}"));
+                violations.insert(format!("{path}: {name}"));
             }
         }
     }
-    refuse(&wrong.into_iter().collect::<Vec<_>>(), "names of words with a dozen meanings");
+    refuse(&violations.into_iter().collect::<Vec<_>>(), "names of words with a dozen meanings");
     let sample = r##"let told = r#"kept"#; // asked
         let x = 'a'; fn f<'said>() { "sh\"own" }"##;
     assert_eq!(identifiers(sample), ["let", "told", "let", "x", "fn", "f", "said"]);
@@ -288,6 +288,6 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace")
 }
 
-fn refuse(found: &[String], what: &str) {
-    assert!(found.is_empty(), "{what}:\n{}", found.join("\n"));
+fn refuse(violations: &[String], description: &str) {
+    assert!(violations.is_empty(), "{description}:\n{}", violations.join("\n"));
 }

@@ -178,8 +178,8 @@ impl KbServices {
         for (number, file) in files.iter().enumerate() {
             progress.show(number + 1, &file.name);
             match self.import_file(base.id, file).await {
-                Ok(FileImport::Stored) => stored_count += 1,
-                Ok(FileImport::Unchanged) => unchanged_count += 1,
+                Ok(FileImportOutcome::Stored) => stored_count += 1,
+                Ok(FileImportOutcome::Unchanged) => unchanged_count += 1,
                 Err(AdminError::Knowledge(err @ KnowledgeError::Unavailable(_))) => {
                     return Err(err.into());
                 }
@@ -205,7 +205,7 @@ impl KbServices {
         &self,
         base: KnowledgeBaseId,
         file: &FileSource,
-    ) -> Result<FileImport, AdminError> {
+    ) -> Result<FileImportOutcome, AdminError> {
         if file.size > MAX_CONTENT_BYTES as u64 {
             return Err(KnowledgeError::from(DraftError::TooLarge).into());
         }
@@ -218,10 +218,10 @@ impl KbServices {
         };
 
         match self.documents.submit(None, base_ref(base), draft).await {
-            Ok(submission) if submission.changed => Ok(FileImport::Stored),
-            Ok(_unchanged) => Ok(FileImport::Unchanged),
+            Ok(submission) if submission.changed => Ok(FileImportOutcome::Stored),
+            Ok(_unchanged) => Ok(FileImportOutcome::Unchanged),
             // Another file has the same content.
-            Err(KnowledgeError::Duplicate(_)) => Ok(FileImport::Unchanged),
+            Err(KnowledgeError::Duplicate(_)) => Ok(FileImportOutcome::Unchanged),
             Err(err) => Err(err.into()),
         }
     }
@@ -254,7 +254,7 @@ impl KbServices {
 }
 
 /// Outcome of the import of a file.
-enum FileImport {
+enum FileImportOutcome {
     Stored,
     /// A document has this content already.
     Unchanged,
