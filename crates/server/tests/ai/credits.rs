@@ -300,40 +300,41 @@ async fn a_suspended_free_tier_serves_nobody_who_does_not_pay_and_makes_no_accou
 }
 
 async fn two_hundred_calls_at_once_on_two_servers_spend_a_budget_for_fifty(database: TestDatabase) {
-    // Each may have 1,000 tokens, and its prompt has up to 10.
-    let scene = start(database, "credits.group-weekly=50500").await;
+    const CALLS: u32 = 200;
+    const AFFORDABLE_CALLS: u32 = 50;
+    const MAX_TOKENS: i64 = 1_000;
+    const MAX_PROMPT_TOKENS: i64 = 10;
+    let budget = i64::from(AFFORDABLE_CALLS) * (MAX_TOKENS + MAX_PROMPT_TOKENS);
+    let scene = start(database, &format!("credits.group-weekly={budget}")).await;
     let Scene { ada, app, demo, clock } = &scene;
     let beside = TestConfig::beside(app).at(Arc::clone(clock) as Arc<dyn Clock>);
     let other_server = priced(beside.with_upstream(&demo.endpoint())).start().await;
     let remote_client = Client { access: ada.access.clone(), ..other_server.anonymous() };
 
     // Nobody is answered before all have asked.
-    let body = capped("demo:silent", 1000);
-    let mut open = Vec::new();
-    let mut refusals = 0;
-    for at in 0..200 {
+    let body = capped("demo:silent", MAX_TOKENS);
+    let mut open_calls = Vec::new();
+    for at in 0..CALLS {
         let client = if at % 2 == 0 { ada } else { &remote_client };
-        open.push(Live::ask(client, CHAT, &body).await);
+        open_calls.push(Live::ask(client, CHAT, &body).await);
     }
-    assert!(demo.until(|it| it.open == 50).await);
+    assert!(demo.until(|it| it.open == u64::from(AFFORDABLE_CALLS)).await);
 
-    let settled = until(async || {
-        let metrics = [app.anonymous(), other_server.anonymous()];
-        let mut refused = 0;
-        for it in metrics {
-            let text = it.get("/metrics").await.text();
+    until(async || {
+        let mut refusal_count = 0;
+        for server in [app.anonymous(), other_server.anonymous()] {
+            let text = server.get("/metrics").await.text();
             let line = text.lines().find_map(|it| it.strip_prefix("pia_ai_refusals_total "));
-            refused += line.and_then(|it| it.parse::<u64>().ok()).unwrap_or_default();
+            refusal_count += line.and_then(|it| it.parse::<u64>().ok()).unwrap_or_default();
         }
-        (refused == 150).then_some(refused)
-    });
-    refusals += settled.await;
+        (refusal_count == u64::from(CALLS - AFFORDABLE_CALLS)).then_some(())
+    })
+    .await;
     let check = app.admin("credits check").await;
-    drop(open);
+    drop(open_calls);
     reported_once(ada, |it| it["groupCap"]["weekly"]["used"].as_i64() > Some(0)).await;
 
-    assert_eq!(demo.call_counts().calls, 50);
-    assert_eq!(refusals, 150);
+    assert_eq!(demo.call_counts().calls, u64::from(AFFORDABLE_CALLS));
     assert!(check.is_ok(), "{check:?}");
 }
 
@@ -448,6 +449,7 @@ async fn count_rows(database: &TestDatabase, table: &str) -> i64 {
 
 /// Kills a real process.
 async fn reservations_of_a_killed_server_are_released_by_another(database: TestDatabase) {
+    const OPEN_CALLS: u32 = 100;
     let demo = Demo::start(0).expect("a demo upstream");
     let server = Invocation::new()
         .licensed()
@@ -463,18 +465,18 @@ async fn reservations_of_a_killed_server_are_released_by_another(database: TestD
 
     let envelope = program.anonymous().post("/auth/login/local", &person).await;
     let ada = program.anonymous().with_tokens(&envelope.body);
-    let words = ["admin", "group", "set", "default", "credits.weekly=900"];
-    let set = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
+    let arguments = ["admin", "group", "set", "default", "credits.weekly=900"];
+    let set = arguments.iter().fold(server.beside(), |call, word| call.argument(word)).run();
     assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
 
-    // Its own copy of what the group says is five seconds old at most.
+    // The server caches the settings of the group for five seconds.
     until(async || reported(&ada).await["limited"].as_bool().filter(|it| *it)).await;
 
-    let mut open = Vec::new();
-    for _ in 0..100 {
-        open.push(Live::ask(&ada, CHAT, &capped("demo:silent", 1000)).await);
+    let mut open_calls = Vec::new();
+    for _ in 0..OPEN_CALLS {
+        open_calls.push(Live::ask(&ada, CHAT, &capped("demo:silent", 1000)).await);
     }
-    assert!(demo.until(|it| it.open == 100).await);
+    assert!(demo.until(|it| it.open == u64::from(OPEN_CALLS)).await);
 
     let previous_count = count_rows(&database, "credit_reservations").await;
     program.signal("KILL");
@@ -487,14 +489,14 @@ async fn reservations_of_a_killed_server_are_released_by_another(database: TestD
     };
     let expire = format!("UPDATE credit_instances SET alive_until = {past}");
     pia_server_testkit::harness::execute(&database.connect().await, &expire).await;
-    let next = server.beside().start().await;
+    let next_server = server.beside().start().await;
     until(async || (count_rows(&database, "credit_reservations").await == 0).then_some(())).await;
-    let words = ["admin", "credits", "check"];
-    let check = words.iter().fold(server.beside(), |call, word| call.argument(word)).run();
+    let arguments = ["admin", "credits", "check"];
+    let check = arguments.iter().fold(server.beside(), |call, word| call.argument(word)).run();
 
-    assert_eq!(previous_count, 100);
-    assert_eq!(remaining_count, 100);
+    assert_eq!(previous_count, i64::from(OPEN_CALLS));
+    assert_eq!(remaining_count, previous_count);
     assert!(check.status.success(), "{}", String::from_utf8_lossy(&check.stderr));
     assert_eq!(count_rows(&database, "credit_windows WHERE reserved <> 0").await, 0);
-    drop((open, next));
+    drop((open_calls, next_server));
 }
