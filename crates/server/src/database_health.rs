@@ -24,9 +24,9 @@ pub(crate) async fn watch(db: Database, health: watch::Sender<bool>, stop: Cance
     let mut tick = tokio::time::interval(CHECK_INTERVAL);
     while stop.run_until_cancelled(tick.tick()).await.is_some() {
         let is_available = db.ping(CHECK_TIMEOUT).await.is_ok();
-        let changed =
-            health.send_if_modified(|last| std::mem::replace(last, is_available) != is_available);
-        match (changed, is_available) {
+        let has_changed =
+            health.send_if_modified(|state| std::mem::replace(state, is_available) != is_available);
+        match (has_changed, is_available) {
             (true, true) => tracing::info!("database is available again"),
             (true, false) => tracing::error!("database is unavailable"),
             (false, _) => {}

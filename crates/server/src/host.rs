@@ -52,8 +52,8 @@ impl HostStatus for Host {
     }
 
     async fn volumes(&self) -> Vec<Volume> {
-        let found = measure(self.folders.clone());
-        collect_within(VOLUMES_TIMEOUT, &self.measuring, found).await
+        let measured_volumes = measure(self.folders.clone());
+        collect_within(VOLUMES_TIMEOUT, &self.measuring, measured_volumes).await
     }
 }
 
@@ -120,9 +120,10 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("vectors");
         std::fs::create_dir(&folder).unwrap();
-        let missing = root.path().join("missing");
+        let missing_folder = root.path().join("missing");
 
-        let volumes: Vec<_> = measure(vec![root.path().to_owned(), folder, missing]).collect();
+        let volumes: Vec<_> =
+            measure(vec![root.path().to_owned(), folder, missing_folder]).collect();
 
         assert_eq!(volumes.len(), 1);
         assert_eq!(volumes[0].folder, root.path());
@@ -139,15 +140,17 @@ mod tests {
             None
         });
 
-        let found = [volume("/a")].into_iter().chain(hanging);
-        let before = collect_within(VOLUMES_TIMEOUT, &measuring, found).await;
-        let found = [volume("/b")].into_iter();
-        let meanwhile = collect_within(VOLUMES_TIMEOUT, &measuring, found.clone()).await;
+        let hanging_volumes = [volume("/a")].into_iter().chain(hanging);
+        let until_hang = collect_within(VOLUMES_TIMEOUT, &measuring, hanging_volumes).await;
+        let responding_volumes = [volume("/b")].into_iter();
+        let during_hang =
+            collect_within(VOLUMES_TIMEOUT, &measuring, responding_volumes.clone()).await;
         drop(release);
-        let after = collect_within(Duration::from_mins(1), &measuring, found).await;
+        let after_hang =
+            collect_within(Duration::from_mins(1), &measuring, responding_volumes).await;
 
-        assert_eq!(before, [volume("/a")]);
-        assert!(meanwhile.is_empty(), "{meanwhile:?}");
-        assert_eq!(after, [volume("/b")]);
+        assert_eq!(until_hang, [volume("/a")]);
+        assert!(during_hang.is_empty(), "{during_hang:?}");
+        assert_eq!(after_hang, [volume("/b")]);
     }
 }

@@ -20,8 +20,8 @@ pub(crate) struct ReadinessChecks {
     db: Database,
     licence: LiveSetting<LicenceState>,
     clock: Arc<dyn Clock>,
-    /// Last check's result, which concurrent requests wait for and share.
-    last: Mutex<Option<(Instant, DatabaseState)>>,
+    /// Time and result of the last check, which concurrent requests wait for and share.
+    last_check: Mutex<Option<(Instant, DatabaseState)>>,
 }
 
 /// Result of a check of the database.
@@ -39,13 +39,13 @@ impl ReadinessChecks {
         licence: LiveSetting<LicenceState>,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        Self { db, licence, clock, last: Mutex::default() }
+        Self { db, licence, clock, last_check: Mutex::default() }
     }
 
     /// Checks the database, or returns the result of the last check if that is recent.
     async fn database(&self) -> DatabaseState {
-        let mut last = self.last.lock().await;
-        if let Some((checked_at, state)) = *last
+        let mut last_check = self.last_check.lock().await;
+        if let Some((checked_at, state)) = *last_check
             && checked_at.elapsed() < CACHE_DURATION
         {
             return state;
@@ -60,7 +60,7 @@ impl ReadinessChecks {
                 DatabaseState { is_available: false, is_migrated: false }
             }
         };
-        *last = Some((Instant::now(), state));
+        *last_check = Some((Instant::now(), state));
 
         state
     }

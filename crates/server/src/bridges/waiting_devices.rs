@@ -11,12 +11,12 @@ pub(crate) struct WaitingDevices(pub(crate) Devices);
 #[async_trait]
 impl PendingDevices for WaitingDevices {
     async fn waiting_devices(&self, user: UserId) -> Result<Vec<PendingDevice>, Unavailable> {
-        let waiting = self.0.waiting(user).await?.into_iter();
-        let devices = waiting.map(|it| PendingDevice {
+        let waiting_devices = self.0.waiting(user).await?.into_iter();
+        let pending_devices = waiting_devices.map(|it| PendingDevice {
             id: it.row.0,
             name: it.name,
             created_at: it.created_at,
         });
-        Ok(devices.collect())
+        Ok(pending_devices.collect())
     }
 }

@@ -118,20 +118,21 @@ impl AiFactory {
                 labelled.collect()
             }),
         );
-        let open = Arc::clone(&self.gateway.upstream_limiter);
-        let waiting = Arc::clone(&self.gateway.upstream_limiter);
 
+        let limiter = Arc::clone(&self.gateway.upstream_limiter);
         metrics.gauge(
             "ai_protected_calls_open",
             "AI calls that are open at upstreams which are protected",
-            Box::new(move || open.load().open_calls),
+            Box::new(move || limiter.load().open_calls),
         );
 
+        let limiter = Arc::clone(&self.gateway.upstream_limiter);
         metrics.gauge(
             "ai_protected_calls_waiting",
             "AI calls that wait for room at an upstream",
-            Box::new(move || waiting.load().waiting_calls),
+            Box::new(move || limiter.load().waiting_calls),
         );
+
         let instances = credit_store.instances();
         metrics.gauge(
             "ai_instances",
@@ -160,8 +161,11 @@ fn register_admission_metrics(metrics: &Metrics, credit_store: &SqlCreditStore) 
         Box::new(move || count(credit_store.counts()))
     };
 
-    let open = "AI calls for which credits are reserved";
-    metrics.gauge("ai_reservations_open", open, reader(|it| it.open));
+    metrics.gauge(
+        "ai_reservations_open",
+        "AI calls for which credits are reserved",
+        reader(|it| it.open),
+    );
 
     let counters: [(&str, &str, CountFn); 9] = [
         ("ai_admissions", "AI calls admitted out of a budget", |it| it.admitted),
@@ -204,32 +208,32 @@ fn register_admission_metrics(metrics: &Metrics, credit_store: &SqlCreditStore) 
 
 /// Registers the metrics of recorded usage.
 fn register_usage_metrics(metrics: &Metrics, usage: &SqlCreditStore) {
-    let written = usage.clone();
-    let waiting = usage.clone();
-    let dropped = usage.clone();
-    let failures = usage.clone();
+    let reader = |count: fn(&SqlCreditStore) -> u64| {
+        let usage = usage.clone();
+        Box::new(move || count(&usage))
+    };
 
     metrics.counter(
         "ai_usage_written",
         "AI calls whose usage is in the database",
-        Box::new(move || written.written_count()),
+        reader(SqlCreditStore::written_count),
     );
 
     metrics.gauge(
         "ai_usage_waiting",
         "AI calls whose usage waits for the database",
-        Box::new(move || waiting.waiting_count()),
+        reader(SqlCreditStore::waiting_count),
     );
 
     metrics.counter(
         "ai_usage_dropped",
         "AI calls whose usage was lost, the database being away for too long",
-        Box::new(move || dropped.dropped_count()),
+        reader(SqlCreditStore::dropped_count),
     );
 
     metrics.counter(
         "ai_usage_write_failures",
         "Times that usage could not be written and was tried again",
-        Box::new(move || failures.failure_count()),
+        reader(SqlCreditStore::failure_count),
     );
 }

@@ -45,32 +45,28 @@ pub(super) fn queue(
 
 /// Registers the metrics of emails.
 fn register_metrics(metrics: &Metrics, sender: &OutboxSender) {
-    let sent = sender.clone();
-    let waiting = sender.clone();
-    let postponed = sender.clone();
-    let abandoned = sender.clone();
+    let reader = |count: fn(&OutboxSender) -> u64| {
+        let sender = sender.clone();
+        Box::new(move || count(&sender))
+    };
 
-    metrics.counter(
-        "mails_sent",
-        "Mails that the relay took",
-        Box::new(move || sent.tally().all_sent()),
-    );
+    metrics.counter("mails_sent", "Mails that the relay took", reader(|it| it.tally().all_sent()));
 
     metrics.counter(
         "mail_tries_failed",
         "Times that a mail could not be sent and was left for later",
-        Box::new(move || postponed.tally().all_postponed()),
+        reader(|it| it.tally().all_postponed()),
     );
 
     metrics.counter(
         "mails_given_up",
         "Mails that will never be sent",
-        Box::new(move || abandoned.tally().all_abandoned()),
+        reader(|it| it.tally().all_abandoned()),
     );
 
     metrics.gauge(
         "mails_waiting",
         "Mails that wait to be sent, by any instance",
-        Box::new(move || waiting.tally().waiting()),
+        reader(|it| it.tally().waiting()),
     );
 }
