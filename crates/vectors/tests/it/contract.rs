@@ -92,25 +92,29 @@ async fn nothing_is_found_without_bases_or_places(store: &dyn VectorStore) {
     let base = KnowledgeBaseId::generate();
     store.put(points(base, 2)).await.unwrap();
     assert_eq!(search(store, query(&[], axis(0), &[(7, 1.0)])).await, []);
-    let mut none = query(&[base], axis(0), &[(7, 1.0)]);
-    none.limit = 0;
-    assert_eq!(search(store, none).await, []);
-    let mut one = query(&[base], axis(0), &[(7, 1.0)]);
-    one.limit = 1;
-    assert_eq!(search(store, one).await.len(), 1);
+    let mut empty_query = query(&[base], axis(0), &[(7, 1.0)]);
+    empty_query.limit = 0;
+    assert_eq!(search(store, empty_query).await, []);
+    let mut query_of_one = query(&[base], axis(0), &[(7, 1.0)]);
+    query_of_one.limit = 1;
+    assert_eq!(search(store, query_of_one).await.len(), 1);
 }
 
 async fn ranks_by_dense_vectors_and_by_terms_are_fused(store: &dyn VectorStore) {
     let base = KnowledgeBaseId::generate();
-    let closest = point(base, axis(0), &[(9, 1.0)]);
-    let second = point(base, between(0, 1, 0.8), &[(5, 1.0)]);
-    let worded = point(base, between(0, 1, 0.4), &[(5, 2.0)]);
-    let neither = point(base, axis(8), &[(9, 1.0)]);
-    let all = [&neither, &worded, &second, &closest].map(Clone::clone);
-    store.put(all.to_vec()).await.unwrap();
+    let closest_point = point(base, axis(0), &[(9, 1.0)]);
+    let second_point = point(base, between(0, 1, 0.8), &[(5, 1.0)]);
+    let worded_point = point(base, between(0, 1, 0.4), &[(5, 2.0)]);
+    let unrelated_point = point(base, axis(8), &[(9, 1.0)]);
+    let stored_points =
+        [&unrelated_point, &worded_point, &second_point, &closest_point].map(Clone::clone);
+    store.put(stored_points.to_vec()).await.unwrap();
     let results = store.search(query(&[base], axis(0), &[(5, 1.0)])).await.unwrap();
     let ranked: Vec<_> = results.iter().map(|it| it.chunk).collect();
-    assert_eq!(ranked, [worded.chunk, second.chunk, closest.chunk, neither.chunk]);
+    assert_eq!(
+        ranked,
+        [worded_point.chunk, second_point.chunk, closest_point.chunk, unrelated_point.chunk]
+    );
 
     let scores = [0.25 + 0.5, 2.0 / 3.0, 0.5, 0.2];
     assert!(results.iter().zip(scores).all(|(it, score)| (it.score - score).abs() < 1e-5));
@@ -139,13 +143,14 @@ async fn without_a_vector_the_best_terms_are_found(store: &dyn VectorStore) {
 async fn rare_terms_count_more_than_frequent_ones(store: &dyn VectorStore) {
     let base = KnowledgeBaseId::generate();
     // New to every server, so that no other test has used it.
-    let rare = ChunkId::generate().0.as_fields().0 ^ 0x5bd1_e995;
-    let mut stored: Vec<_> = (0..8).map(|_| point(base, axis(9), &[(5, 1.5)])).collect();
-    stored.push(point(base, axis(0), &[(rare, 1.0)]));
-    store.put(stored.clone()).await.unwrap();
-    let results = store.search(query(&[base], axis(0), &[(5, 1.0), (rare, 1.0)])).await.unwrap();
+    let rare_term = ChunkId::generate().0.as_fields().0 ^ 0x5bd1_e995;
+    let mut stored_points: Vec<_> = (0..8).map(|_| point(base, axis(9), &[(5, 1.5)])).collect();
+    stored_points.push(point(base, axis(0), &[(rare_term, 1.0)]));
+    store.put(stored_points.clone()).await.unwrap();
+    let results =
+        store.search(query(&[base], axis(0), &[(5, 1.0), (rare_term, 1.0)])).await.unwrap();
 
-    assert_eq!(results[0].chunk, stored[8].chunk);
+    assert_eq!(results[0].chunk, stored_points[8].chunk);
     assert!((results[0].score - 1.0).abs() < 1e-5, "first by its vector and by its terms");
 }
 
@@ -185,30 +190,30 @@ async fn a_point_that_is_stored_again_exists_once(store: &dyn VectorStore) {
 async fn existing_points_are_distinguished_from_others(store: &dyn VectorStore) {
     let stored_points = points(KnowledgeBaseId::generate(), 3);
     store.put(stored_points.clone()).await.unwrap();
-    let mut requested = chunks(&stored_points);
-    requested.insert(1, ChunkId::generate());
-    let mut existing = store.existing(&requested).await.unwrap();
-    existing.sort_unstable();
+    let mut requested_chunks = chunks(&stored_points);
+    requested_chunks.insert(1, ChunkId::generate());
+    let mut existing_chunks = store.existing(&requested_chunks).await.unwrap();
+    existing_chunks.sort_unstable();
 
-    assert_eq!(existing, chunks(&stored_points));
+    assert_eq!(existing_chunks, chunks(&stored_points));
     assert_eq!(store.existing(&[]).await.unwrap(), []);
 }
 
 async fn ids_are_listed_in_ascending_order(store: &dyn VectorStore) {
-    let stored = points(KnowledgeBaseId::generate(), 25);
-    let mut shuffled = stored.clone();
-    shuffled.rotate_left(11);
-    store.put(shuffled).await.unwrap();
-    let mut listed = vec![stored[0].chunk];
-    while listed.last() < stored.last().map(|it| &it.chunk) {
-        let page = store.list(listed.last().copied(), 10).await.unwrap();
-        assert!(page.len() == 10 || page.last() >= stored.last().map(|it| &it.chunk));
-        listed.extend(page);
+    let stored_points = points(KnowledgeBaseId::generate(), 25);
+    let mut shuffled_points = stored_points.clone();
+    shuffled_points.rotate_left(11);
+    store.put(shuffled_points).await.unwrap();
+    let mut listed_chunks = vec![stored_points[0].chunk];
+    while listed_chunks.last() < stored_points.last().map(|it| &it.chunk) {
+        let page = store.list(listed_chunks.last().copied(), 10).await.unwrap();
+        assert!(page.len() == 10 || page.last() >= stored_points.last().map(|it| &it.chunk));
+        listed_chunks.extend(page);
     }
 
-    assert!(listed.is_sorted_by(|a, b| a < b));
-    assert!(chunks(&stored).iter().all(|it| listed.contains(it)));
-    assert!(store.list(None, 1).await.unwrap()[0] <= stored[0].chunk);
+    assert!(listed_chunks.is_sorted_by(|a, b| a < b));
+    assert!(chunks(&stored_points).iter().all(|it| listed_chunks.contains(it)));
+    assert!(store.list(None, 1).await.unwrap()[0] <= stored_points[0].chunk);
     assert_eq!(store.list(None, 0).await.unwrap(), []);
     assert_eq!(store.list(Some(ChunkId(uuid::Uuid::max())), 10).await.unwrap(), []);
 }
@@ -222,8 +227,8 @@ async fn points_are_stored_and_found_at_once(store: &dyn VectorStore) {
             let (put, results) = join(put, store.search(query(&bases, axis(0), &[(7, 1.0)]))).await;
             put.unwrap();
             results.unwrap();
-            let one = search(store, query(&[base], axis(1), &[(7, 1.0)])).await;
-            assert!(one.contains(&stored_points[1].chunk));
+            let results_of_base = search(store, query(&[base], axis(1), &[(7, 1.0)])).await;
+            assert!(results_of_base.contains(&stored_points[1].chunk));
             store.delete(&[stored_points[0].chunk]).await.unwrap();
         }
         assert_eq!(search(store, query(&[base], axis(1), &[(7, 1.0)])).await.len(), 4);
@@ -233,11 +238,11 @@ async fn points_are_stored_and_found_at_once(store: &dyn VectorStore) {
 
 async fn vectors_of_another_size_are_rejected(store: &dyn VectorStore) {
     let base = KnowledgeBaseId::generate();
-    let wrong = point(base, vec![1.0; 3], &[]);
-    assert!(store.put(vec![wrong.clone()]).await.is_err());
+    let short_point = point(base, vec![1.0; 3], &[]);
+    assert!(store.put(vec![short_point.clone()]).await.is_err());
     assert!(store.search(query(&[base], vec![1.0; 3], &[])).await.is_err());
-    assert_eq!(store.existing(&[wrong.chunk]).await.unwrap(), []);
-    let right = point(base, axis(0), &[]);
-    store.put(vec![right.clone()]).await.unwrap();
-    assert_eq!(search(store, query(&[base], axis(0), &[])).await, [right.chunk]);
+    assert_eq!(store.existing(&[short_point.chunk]).await.unwrap(), []);
+    let valid_point = point(base, axis(0), &[]);
+    store.put(vec![valid_point.clone()]).await.unwrap();
+    assert_eq!(search(store, query(&[base], axis(0), &[])).await, [valid_point.chunk]);
 }

@@ -78,29 +78,32 @@ async fn a_store_that_ended_abruptly_has_what_was_stored() {
 
 #[tokio::test]
 async fn a_store_goes_on_after_a_change_that_failed() {
+    // More points than there are.
+    const LIMIT: usize = 2_000;
     let folder = tempdir().unwrap();
     let store = EmbeddedVectors::open(folder.path()).unwrap();
     let base = KnowledgeBaseId::generate();
-    let stored: Vec<_> = (0..1_200).map(|it| point(base, axis(it % 1_000), &[(7, 1.0)])).collect();
-    store.put(stored.clone()).await.unwrap();
-    let left = stored[1_000..].to_vec();
-    store.delete(&chunks(&stored[..1_000])).await.unwrap();
+    let stored_points: Vec<_> =
+        (0..1_200).map(|it| point(base, axis(it % 1_000), &[(7, 1.0)])).collect();
+    store.put(stored_points.clone()).await.unwrap();
+    let (deleted_points, remaining_points) = stored_points.split_at(1_000);
+    store.delete(&chunks(deleted_points)).await.unwrap();
     // The next change reloads the shard without the deleted points.
     store.put(vec![point(base, vec![1.0], &[])]).await.unwrap_err();
-    let mut new = points(base, 2);
-    store.put(new.clone()).await.unwrap();
-    store.delete(&[left[0].chunk]).await.unwrap();
-    let mut expected = left[1..].to_vec();
-    expected.append(&mut new);
-    assert_eq!(store.list(None, 2_000).await.unwrap(), chunks(&expected));
+    let new_points = points(base, 2);
+    store.put(new_points.clone()).await.unwrap();
+    store.delete(&[remaining_points[0].chunk]).await.unwrap();
+
+    let expected_points = [&remaining_points[1..], &new_points[..]].concat();
+    assert_eq!(store.list(None, LIMIT).await.unwrap(), chunks(&expected_points));
 
     drop(store);
     let store = EmbeddedVectors::open(folder.path()).unwrap();
-    assert_eq!(store.list(None, 2_000).await.unwrap(), chunks(&expected));
+    assert_eq!(store.list(None, LIMIT).await.unwrap(), chunks(&expected_points));
 
-    let mut all = query(&[base], axis(0), &[(7, 1.0)]);
-    all.limit = 2_000;
-    assert_eq!(search(&store, all).await.len(), expected.len());
+    let mut query_of_all = query(&[base], axis(0), &[(7, 1.0)]);
+    query_of_all.limit = LIMIT;
+    assert_eq!(search(&store, query_of_all).await.len(), expected_points.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,28 +113,28 @@ async fn concurrent_changes_that_were_confirmed_are_on_the_disk() {
     let store = EmbeddedVectors::open(folder.path()).unwrap();
     let base = KnowledgeBaseId::generate();
     let stored_points = points(base, 80);
-    let good: Vec<_> = stored_points.chunks(2).map(<[_]>::to_vec).collect();
-    let first = join_all(good[..20].iter().map(|it| store.put(it.clone()))).await;
-    assert!(first.iter().all(Result::is_ok));
+    let valid_changes: Vec<_> = stored_points.chunks(2).map(<[_]>::to_vec).collect();
+    let first_outcomes = join_all(valid_changes[..20].iter().map(|it| store.put(it.clone()))).await;
+    assert!(first_outcomes.iter().all(Result::is_ok));
 
     // All changes that wait for a flush together with one that fails may fail too.
-    let bad = (0..4).map(|_| vec![point(base, vec![1.0], &[])]);
-    let changes = good[20..].iter().cloned().chain(bad);
-    let second = join_all(changes.map(|it| store.put(it))).await;
-    assert!(second[20..].iter().all(Result::is_err));
+    let invalid_changes = (0..4).map(|_| vec![point(base, vec![1.0], &[])]);
+    let changes = valid_changes[20..].iter().cloned().chain(invalid_changes);
+    let second_outcomes = join_all(changes.map(|it| store.put(it))).await;
+    assert!(second_outcomes[20..].iter().all(Result::is_err));
 
     copy(folder.path(), crashed.path());
-    let confirmed: Vec<_> = first
+    let confirmed_points: Vec<_> = first_outcomes
         .iter()
-        .chain(&second)
-        .zip(&good)
+        .chain(&second_outcomes)
+        .zip(&valid_changes)
         .filter(|(outcome, _)| outcome.is_ok())
         .flat_map(|(_, points)| points.clone())
         .collect();
 
     let crashed = EmbeddedVectors::open(crashed.path()).unwrap();
-    let results = crashed.existing(&chunks(&confirmed)).await.unwrap();
-    assert_eq!(results.len(), confirmed.len());
+    let results = crashed.existing(&chunks(&confirmed_points)).await.unwrap();
+    assert_eq!(results.len(), confirmed_points.len());
     store.put(stored_points.clone()).await.unwrap();
     assert_eq!(store.list(None, 100).await.unwrap().len(), stored_points.len());
 }
