@@ -120,12 +120,12 @@ async fn active_administrators_with_only_a_password_are_counted(db: Database) {
     let moved: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert_eq!(moved.unwrap(), 1);
 
-    let before = roles.count_admins_without_factor().await.unwrap();
+    let previous_count = roles.count_admins_without_factor().await.unwrap();
     admin(&db, "password@example.org").await;
-    let pending = admin(&db, "pending@example.org").await;
-    SqlFactors::new(db.clone()).begin(pending, b"sealed", START).await.unwrap();
-    let after = roles.count_admins_without_factor().await.unwrap();
+    let pending_admin = admin(&db, "pending@example.org").await;
+    SqlFactors::new(db.clone()).begin(pending_admin, b"sealed", START).await.unwrap();
+    let later_count = roles.count_admins_without_factor().await.unwrap();
 
-    assert_eq!(before, 0);
-    assert_eq!(after, 2);
+    assert_eq!(previous_count, 0);
+    assert_eq!(later_count, 2);
 }

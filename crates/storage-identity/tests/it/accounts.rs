@@ -64,11 +64,11 @@ async fn a_declaration_is_stored_with_its_effects(db: Database) {
     let user = person(&db, "ada@example.org").await;
 
     let effects = SideEffects::audit(START, user, "declared");
-    let declared =
+    let is_declared =
         accounts.declare(user, CustomerType::Business, "Engines", effects).await.unwrap();
 
     let account = accounts.find(user).await.unwrap().unwrap();
-    assert!(declared);
+    assert!(is_declared);
     assert_eq!(account.customer, CustomerType::Business);
     assert_eq!(account.company_name.as_deref(), Some("Engines"));
     assert_eq!(count_audited(&db, user, "declared").await, 1);
@@ -79,10 +79,10 @@ async fn a_declaration_of_a_missing_account_is_reported_without_effects(db: Data
     let missing_user = UserId::generate();
 
     let effects = SideEffects::audit(START, missing_user, "declared");
-    let declared =
+    let is_declared =
         accounts.declare(missing_user, CustomerType::Business, "", effects).await.unwrap();
 
-    assert!(!declared);
+    assert!(!is_declared);
     assert_eq!(count_audited(&db, missing_user, "declared").await, 0);
 }
 
@@ -102,9 +102,9 @@ async fn a_caller_is_valid_while_session_and_account_are(db: Database) {
     let sessions = [session(&db, gone, 1).await, session(&db, inactive, 2).await];
 
     for (user, session) in users.into_iter().zip(sessions) {
-        let last = START + HOUR - Duration::from_micros(1);
-        let during = accounts.caller_state(user, session, last).await.unwrap();
-        let after = accounts.caller_state(user, session, START + HOUR).await.unwrap();
+        let last_moment = START + HOUR - Duration::from_micros(1);
+        let during = accounts.caller_state(user, session, last_moment).await.unwrap();
+        let state_after_expiry = accounts.caller_state(user, session, START + HOUR).await.unwrap();
 
         let customer = CustomerType::NotDeclared;
         assert_eq!(
@@ -115,7 +115,7 @@ async fn a_caller_is_valid_while_session_and_account_are(db: Database) {
                 ..CallerState::new(user, session)
             })
         );
-        assert_eq!(after, None);
+        assert_eq!(state_after_expiry, None);
     }
     remove(&db, gone).await;
     deactivate(&db, inactive).await;

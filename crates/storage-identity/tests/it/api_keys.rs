@@ -93,7 +93,7 @@ pub(crate) async fn scope(db: &Database, key_ref: ApiKeyRef, second: u64) -> Opt
 async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_only(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let bob = person(&db, "bob@example.org").await;
-    let later = new(&db, ada, 2).await;
+    let later_key = new(&db, ada, 2).await;
     let sooner = new(&db, ada, 1).await;
     let later = NewApiKey {
         entry: ApiKeyEntry { expires_at: Some(START + Duration::from_hours(1)), ..later.entry },
@@ -200,7 +200,7 @@ async fn a_key_with_unknown_scopes_is_rejected(db: Database) {
 async fn the_use_of_a_key_is_recorded_at_intervals(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let key_ref = key(&db, ada, 1).await;
-    let other = key(&db, ada, 2).await;
+    let other_key = key(&db, ada, 2).await;
     let keys = SqlApiKeys::new(db);
     let at = |second| START + Duration::from_secs(second);
     let mut used_at = Vec::new();
@@ -212,7 +212,7 @@ async fn the_use_of_a_key_is_recorded_at_intervals(db: Database) {
 
     assert_eq!(used_at, [100, 100, 160, 160].map(|it| Some(at(it))));
     let listed_keys = keys.list(ada).await.unwrap();
-    assert_eq!(listed_keys[1].id, other.key);
+    assert_eq!(listed_keys[1].id, other_key.key);
     assert_eq!(listed_keys[1].used_at, None);
 }
 
@@ -220,7 +220,7 @@ async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let bob = person(&db, "bob@example.org").await;
     let key_ref = key(&db, ada, 1).await;
-    let other = key(&db, ada, 2).await;
+    let other_key = key(&db, ada, 2).await;
     let keys = SqlApiKeys::new(db.clone());
     let remove = async |key| keys.remove(removal(key), removal_effects).await.unwrap();
 
@@ -232,7 +232,7 @@ async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
 
     assert_eq!(removals, [false, true, false]);
     assert_eq!(scope(&db, key_ref, 1).await, None);
-    assert!(scope(&db, other, 1).await.is_some());
+    assert!(scope(&db, other_key, 1).await.is_some());
     assert_eq!(count_audited(&db, ada, "removed").await, 1);
 }
 

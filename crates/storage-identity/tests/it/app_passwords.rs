@@ -85,14 +85,14 @@ async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordI
 async fn an_app_password_is_found_for_its_owner_only(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let bob = person(&db, "bob@example.org").await;
-    let first = new(&db, ada, 1).await;
-    let second = new(&db, ada, 2).await;
-    let id = first.id;
+    let first_password = new(&db, ada, 1).await;
+    let second_password = new(&db, ada, 2).await;
+    let id = first_password.id;
     let passwords = SqlAppPasswords::new(db.clone());
 
     let outcomes = [
-        add(&db, second, VerifiedProof::Password).await,
-        add(&db, first, VerifiedProof::SignIn).await,
+        add(&db, second_password, VerifiedProof::Password).await,
+        add(&db, first_password, VerifiedProof::SignIn).await,
     ];
 
     assert_eq!(outcomes, [CredentialStoreOutcome::Done; 2]);
@@ -167,12 +167,12 @@ async fn without_a_factor_no_code_is_accepted(db: Database) {
 
 async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let first = new(&db, ada, 1).await;
-    let other = new(&db, ada, 2).await;
-    let id = first.id;
-    let other_id = other.id;
-    add(&db, first, VerifiedProof::Password).await;
-    add(&db, other, VerifiedProof::Password).await;
+    let first_password = new(&db, ada, 1).await;
+    let other_password = new(&db, ada, 2).await;
+    let id = first_password.id;
+    let other_id = other_password.id;
+    add(&db, first_password, VerifiedProof::Password).await;
+    add(&db, other_password, VerifiedProof::Password).await;
     let accounts = SqlAccounts::new(db.clone());
     let passwords = SqlAppPasswords::new(db.clone());
     let sessions = [
@@ -184,17 +184,17 @@ async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Databas
     let scope = async |session| {
         accounts.caller_state(ada, session, START).await.unwrap().map(|it| it.scope)
     };
-    let before = [scope(sessions[0]).await, scope(sessions[3]).await];
+    let previous_scopes = [scope(sessions[0]).await, scope(sessions[3]).await];
     let used = passwords.list(ada).await.unwrap()[0].used_at;
 
     let removal = AppPasswordRemoval { user: ada, id, at: START };
-    let taken = passwords.remove(removal, removal_effects, end_effects).await.unwrap();
-    let again = passwords.remove(removal, removal_effects, end_effects).await.unwrap();
+    let was_removed = passwords.remove(removal, removal_effects, end_effects).await.unwrap();
+    let removed_again = passwords.remove(removal, removal_effects, end_effects).await.unwrap();
 
-    assert_eq!(before, [Some(SessionScope::Data), Some(SessionScope::Full)]);
+    assert_eq!(previous_scopes, [Some(SessionScope::Data), Some(SessionScope::Full)]);
     assert_eq!(used, Some(START + Duration::from_secs(11)));
-    assert!(taken);
-    assert!(!again);
+    assert!(was_removed);
+    assert!(!removed_again);
     assert_eq!(scope(sessions[0]).await, None);
     assert_eq!(scope(sessions[1]).await, None);
     assert_eq!(scope(sessions[2]).await, Some(SessionScope::Data));
@@ -206,24 +206,24 @@ async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Databas
 async fn a_foreign_app_password_is_not_deleted(db: Database) {
     let ada = person(&db, "ada@example.org").await;
     let bob = person(&db, "bob@example.org").await;
-    let first = new(&db, ada, 1).await;
-    let id = first.id;
-    add(&db, first, VerifiedProof::Password).await;
+    let first_password = new(&db, ada, 1).await;
+    let id = first_password.id;
+    add(&db, first_password, VerifiedProof::Password).await;
 
     let removal = AppPasswordRemoval { user: bob, id, at: START };
-    let taken =
+    let was_removed =
         SqlAppPasswords::new(db.clone()).remove(removal, removal_effects, end_effects).await;
 
-    assert!(!taken.unwrap());
+    assert!(!was_removed.unwrap());
     assert_eq!(names(&db, ada).await, ["app 1"]);
 }
 
 async fn a_deleted_or_deactivated_account_gets_no_app_password(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let first = new(&db, ada, 1).await;
+    let first_password = new(&db, ada, 1).await;
     deactivate(&db, ada).await;
 
-    let deactivated = add(&db, first, VerifiedProof::Password).await;
+    let deactivated = add(&db, first_password, VerifiedProof::Password).await;
     let password_of_missing_user = new_in(SessionId::generate(), UserId::generate(), 2);
     let missing_outcome = add(&db, password_of_missing_user, VerifiedProof::Password).await;
 
@@ -233,9 +233,9 @@ async fn a_deleted_or_deactivated_account_gets_no_app_password(db: Database) {
 
 async fn app_passwords_are_deleted_with_their_account(db: Database) {
     let ada = person(&db, "ada@example.org").await;
-    let first = new(&db, ada, 1).await;
-    let id = first.id;
-    add(&db, first, VerifiedProof::Password).await;
+    let first_password = new(&db, ada, 1).await;
+    let id = first_password.id;
+    add(&db, first_password, VerifiedProof::Password).await;
     begin(&db, ada, 10, Some(id)).await;
 
     remove(&db, ada).await;
@@ -249,11 +249,11 @@ async fn a_sessions_start_is_found_by_its_owner(db: Database) {
     let session = begin(&db, ada, 3, None).await;
     let starts = SqlSessionStarts::new(db.clone());
 
-    let own = starts.proved_at(SessionRef { user: ada, session }).await.unwrap();
-    let foreign = starts.proved_at(SessionRef { user: bob, session }).await.unwrap();
+    let own_proof_time = starts.proved_at(SessionRef { user: ada, session }).await.unwrap();
+    let foreign_proof_time = starts.proved_at(SessionRef { user: bob, session }).await.unwrap();
 
-    assert_eq!(own, Some(START + Duration::from_secs(3)));
-    assert_eq!(foreign, None);
+    assert_eq!(own_proof_time, Some(START + Duration::from_secs(3)));
+    assert_eq!(foreign_proof_time, None);
 }
 
 async fn a_proof_is_stored_with_the_session_of_its_owner(db: Database) {
@@ -284,8 +284,8 @@ async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {
     let late_password =
         NewAppPassword { at: START + Duration::from_hours(2), ..new_in(expired_session, ada, 2) };
 
-    let unknown = new_in(SessionId::generate(), ada, 1);
-    for new_password in [unknown, new_in(bobs_session, ada, 1), late_password] {
+    let password_of_unknown_session = new_in(SessionId::generate(), ada, 1);
+    for new_password in [password_of_unknown_session, new_in(bobs_session, ada, 1), late_password] {
         assert_eq!(
             add(&db, new_password, VerifiedProof::Password).await,
             CredentialStoreOutcome::Gone
@@ -299,18 +299,18 @@ async fn sessions_of_app_passwords_are_evicted_before_those_of_their_owner(db: D
     let ada = person(&db, "ada@example.org").await;
     let app = new(&db, ada, 1).await;
     let id = app.id;
-    let first = app.by.session;
+    let first_session = app.by.session;
     add(&db, app, VerifiedProof::Password).await;
     let sessions = SqlSessions::new(db.clone());
 
     for token in 1..=20 {
         begin(&db, ada, token, Some(id)).await;
     }
-    let last = sessions.session_of(TokenHash([20; 32])).await.unwrap();
+    let last_session = sessions.session_of(TokenHash([20; 32])).await.unwrap();
     let accounts = SqlAccounts::new(db);
-    let own = accounts.caller_state(ada, first, START).await.unwrap();
+    let own_state = accounts.caller_state(ada, first_session, START).await.unwrap();
 
-    assert!(last.is_some());
-    assert!(own.is_some());
+    assert!(last_session.is_some());
+    assert!(own_state.is_some());
     assert!(sessions.session_of(TokenHash([10; 32])).await.unwrap().is_none());
 }

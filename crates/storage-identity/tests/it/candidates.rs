@@ -48,14 +48,14 @@ async fn a_candidate_is_the_active_account_with_the_address(db: Database) {
     person(&db, "bob@example.org").await;
 
     let found_candidate = candidate(&db, " aDA@example.org ", "192.0.2.1", before()).await.unwrap();
-    let unknown = candidate(&db, "eve@example.org", "192.0.2.1", before()).await;
+    let unknown_candidate = candidate(&db, "eve@example.org", "192.0.2.1", before()).await;
     deactivate(&db, ada).await;
-    let gone = candidate(&db, "ada@example.org", "192.0.2.1", before()).await;
+    let deleted_candidate = candidate(&db, "ada@example.org", "192.0.2.1", before()).await;
 
     assert_eq!(found_candidate.credentials.account.user, ada);
     assert_eq!(found_candidate.credentials.password_hash.unwrap().expose(), "first");
     assert!(!found_candidate.was_there_before && !found_candidate.has_factor);
-    assert!(unknown.is_none() && gone.is_none());
+    assert!(unknown_candidate.is_none() && deleted_candidate.is_none());
 }
 
 async fn a_network_is_known_after_a_sign_in(db: Database) {

@@ -118,17 +118,17 @@ async fn a_second_enrolment_replaces_the_first(db: Database) {
     let factors = SqlFactors::new(db.clone());
     let later_time = START + Duration::from_secs(5);
 
-    let none = factors.factor(user).await.unwrap();
+    let missing_factor = factors.factor(user).await.unwrap();
     let enrolled = [
         factors.begin(user, b"first", START).await.unwrap(),
         factors.begin(user, b"second", later_time).await.unwrap(),
     ];
 
-    let stored =
+    let stored_factor =
         Factor { sealed: b"second".to_vec(), state: FactorState::Pending { at: later_time } };
-    assert_eq!(none, None);
+    assert_eq!(missing_factor, None);
     assert_eq!(enrolled, [EnrolmentOutcome::Pending; 2]);
-    assert_eq!(factors.factor(user).await.unwrap(), Some(stored));
+    assert_eq!(factors.factor(user).await.unwrap(), Some(stored_factor));
 }
 
 async fn one_of_concurrent_first_codes_enables_the_factor(db: Database) {
@@ -195,10 +195,10 @@ async fn a_recovery_code_is_accepted_once_of_concurrent_uses(db: Database) {
     let other_user = person(&db, "eve@example.org").await;
     enable(&db, other_user).await;
     let code = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
-    let new = codes(100..110);
+    let new_codes = codes(100..110);
 
     let session = begin_session(&db, user, 1).await;
-    let calls = (0..64).map(|_| factors.replace_codes(change(user, session), code, &new));
+    let calls = (0..64).map(|_| factors.replace_codes(change(user, session), code, &new_codes));
     let outcomes = join_all(calls).await;
 
     assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
@@ -217,14 +217,14 @@ async fn a_code_spent_for_another_store_is_accepted_once(db: Database) {
         join_all((0..64).map(|_| factors.spend(session_ref, code, START, spent()))).await;
     let step =
         factors.spend(session_ref, VerifiedProof::Code(Step(12)), START, spent()).await.unwrap();
-    let old =
+    let accepts_old_step =
         factors.spend(session_ref, VerifiedProof::Code(Step(11)), START, spent()).await.unwrap();
     end(&db, session_ref.session).await;
     let over =
         factors.spend(session_ref, VerifiedProof::Code(Step(13)), START, spent()).await.unwrap();
 
     assert_eq!(outcomes.into_iter().map(Result::unwrap).filter(|it| *it).count(), 1);
-    assert_eq!([step, old, over], [true, false, false]);
+    assert_eq!([step, accepts_old_step, over], [true, false, false]);
     assert_eq!(count_audited(&db, user, "spent").await, 2);
 }
 
@@ -234,11 +234,11 @@ async fn new_recovery_codes_replace_the_old_ones(db: Database) {
     enable(&db, user).await;
     let change = change(user, begin_session(&db, user, 1).await);
 
-    let done =
+    let is_done =
         factors.replace_codes(change, VerifiedProof::Password, &codes(50..60)).await.unwrap();
 
     let code = |number| VerifiedProof::RecoveryCode(RecoveryHash([number; 32]));
-    assert!(done);
+    assert!(is_done);
     assert!(!is_accepted(&db, user, code(3)).await);
     assert!(is_accepted(&db, user, code(53)).await);
 }
@@ -293,15 +293,17 @@ async fn a_change_ends_the_other_sessions_of_its_user(db: Database) {
     begin_session(&db, other_user, 4).await;
     let wrong_proof = VerifiedProof::Code(Step(10));
 
-    let refused = factors.disable(change(user, own_session), wrong_proof).await.unwrap();
+    let was_disabled = factors.disable(change(user, own_session), wrong_proof).await.unwrap();
     let all_alive = alive(&db, 1).await && alive(&db, 2).await;
-    let done = factors.disable(change(user, own_session), VerifiedProof::Password).await.unwrap();
+    let is_done =
+        factors.disable(change(user, own_session), VerifiedProof::Password).await.unwrap();
 
-    assert!(!refused);
+    assert!(!was_disabled);
     assert!(all_alive);
-    assert!(done);
-    let left = [alive(&db, 1).await, alive(&db, 2).await, alive(&db, 3).await, alive(&db, 4).await];
-    assert_eq!(left, [false, false, true, true]);
+    assert!(is_done);
+    let alive_sessions =
+        [alive(&db, 1).await, alive(&db, 2).await, alive(&db, 3).await, alive(&db, 4).await];
+    assert_eq!(alive_sessions, [false, false, true, true]);
     assert_eq!(count_audited(&db, user, "ended").await, 2);
 }
 
@@ -327,8 +329,8 @@ async fn a_secret_is_resealed_only_if_unchanged(db: Database) {
     factors.reseal(user, b"another", b"wrong").await.unwrap();
     factors.reseal(user, b"sealed", b"anew").await.unwrap();
 
-    let stored = Factor { sealed: b"anew".to_vec(), state: FactorState::On };
-    assert_eq!(factors.factor(user).await.unwrap(), Some(stored));
+    let stored_factor = Factor { sealed: b"anew".to_vec(), state: FactorState::On };
+    assert_eq!(factors.factor(user).await.unwrap(), Some(stored_factor));
 }
 
 async fn factors_that_were_never_enabled_are_swept(db: Database) {

@@ -55,18 +55,18 @@ async fn a_first_administrator_exists_once_created_or_granted(db: Database) {
     let user = person(&db, "ada@example.org").await;
 
     roles.set_role(user, Role::OrgManager, None, SideEffects::default()).await.unwrap();
-    let before = store.exists().await.unwrap();
+    let existed_before = store.exists().await.unwrap();
     roles.set_role(user, Role::Admin, None, SideEffects::default()).await.unwrap();
-    let after = store.exists().await.unwrap();
-    let late = store.create_first_admin(
+    let exists_after = store.exists().await.unwrap();
+    let late_creation = store.create_first_admin(
         admin("b@example.org"),
         SeatLimits::default(),
         SideEffects::default(),
     );
 
-    assert!(!before);
-    assert!(after);
-    assert_eq!(late.await.unwrap(), FirstAdminOutcome::AlreadySetUp);
+    assert!(!existed_before);
+    assert!(exists_after);
+    assert_eq!(late_creation.await.unwrap(), FirstAdminOutcome::AlreadySetUp);
 }
 
 async fn the_first_administrator_needs_a_free_address_and_seat(db: Database) {

@@ -59,13 +59,13 @@ async fn one_of_concurrent_guesses_is_allowed_after_a_wait(db: Database) {
     let guesses = SqlPasswordThrottleStore::new(db);
     allowed_guesses(&guesses, START).await;
 
-    let early = allowed_guesses(&guesses, START + Duration::from_millis(999)).await;
-    let later = allowed_guesses(&guesses, START + Duration::from_secs(1)).await;
-    let again = allowed_guesses(&guesses, START + Duration::from_secs(3)).await;
+    let early_guesses = allowed_guesses(&guesses, START + Duration::from_millis(999)).await;
+    let later_guesses = allowed_guesses(&guesses, START + Duration::from_secs(1)).await;
+    let repeated_guesses = allowed_guesses(&guesses, START + Duration::from_secs(3)).await;
 
-    assert_eq!(early, 0);
-    assert_eq!(later, 1);
-    assert_eq!(again, 1);
+    assert_eq!(early_guesses, 0);
+    assert_eq!(later_guesses, 1);
+    assert_eq!(repeated_guesses, 1);
 }
 
 async fn each_wrong_guess_doubles_the_wait_up_to_a_quarter_of_an_hour(db: Database) {
@@ -151,8 +151,10 @@ async fn the_end_of_the_last_wait_of_several_counters_is_returned(db: Database) 
     guesses.count("ada", RULES, START).await.unwrap();
     let without_a_wait = guesses.waits_until(&keys).await.unwrap();
 
-    let later = START + Duration::from_mins(1);
-    for (key, now) in [("ada", START), ("ada at home", later), ("bob", later + RULES.max_wait)] {
+    let later_time = START + Duration::from_mins(1);
+    for (key, now) in
+        [("ada", START), ("ada at home", later_time), ("bob", later_time + RULES.max_wait)]
+    {
         for _ in 0..RULES.free {
             guesses.count(key, RULES, now).await.unwrap();
         }
@@ -160,7 +162,7 @@ async fn the_end_of_the_last_wait_of_several_counters_is_returned(db: Database) 
     let waits_until = guesses.waits_until(&keys).await.unwrap();
 
     assert_eq!(without_a_wait, None);
-    assert_eq!(waits_until, Some(later + RULES.first_wait));
+    assert_eq!(waits_until, Some(later_time + RULES.first_wait));
 }
 
 async fn guesses_are_forgotten_a_day_after_the_last(db: Database) {
@@ -168,11 +170,11 @@ async fn guesses_are_forgotten_a_day_after_the_last(db: Database) {
     allowed_guesses(&guesses, START).await;
     let day = Duration::from_hours(24);
 
-    let early = allowed_guesses(&guesses, START + day - Duration::from_secs(1)).await;
+    let early_guesses = allowed_guesses(&guesses, START + day - Duration::from_secs(1)).await;
     let too_early = allowed_guesses(&guesses, START + day).await;
     let forgotten = allowed_guesses(&guesses, START + day * 2).await;
 
-    assert_eq!(early, 1);
+    assert_eq!(early_guesses, 1);
     assert_eq!(too_early, 0);
     assert_eq!(forgotten, 5);
 }

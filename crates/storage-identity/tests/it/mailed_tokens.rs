@@ -232,8 +232,8 @@ async fn a_deactivated_account_gets_no_tokens_or_emails(db: Database) {
 
 async fn expired_tokens_are_swept(db: Database) {
     let (user, tokens) = with_token(&db).await;
-    let later = token(2, VERIFICATION).expires_at + Duration::from_secs(1);
-    put(&db, user, NewEmailToken { expires_at: later, ..token(2, VERIFICATION) }).await;
+    let later_time = token(2, VERIFICATION).expires_at + Duration::from_secs(1);
+    put(&db, user, NewEmailToken { expires_at: later_time, ..token(2, VERIFICATION) }).await;
 
     let swept = tokens.sweep(START + DAY).await.unwrap();
 
@@ -274,10 +274,11 @@ async fn a_new_address_is_stored_as_verified_and_ends_other_links(db: Database) 
 
     assert_eq!(change_outcome, AddressChangeOutcome::Changed);
     let accounts = SqlAccounts::new(db.clone());
-    let found = accounts.by_email("ada@xn--bcher-kva.example").await.unwrap().unwrap().account;
-    assert_eq!(found.user, user);
-    assert_eq!(found.email, "Ada@Bücher.example");
-    assert_eq!(found.email_verified_at, Some(START));
+    let found_account =
+        accounts.by_email("ada@xn--bcher-kva.example").await.unwrap().unwrap().account;
+    assert_eq!(found_account.user, user);
+    assert_eq!(found_account.email, "Ada@Bücher.example");
+    assert_eq!(found_account.email_verified_at, Some(START));
     assert!(accounts.by_email("ada@example.org").await.unwrap().is_none());
     assert_eq!(owner(&tokens, 2, RESET).await, None);
     assert_eq!(count_audited(&db, user, "changed").await, 1);

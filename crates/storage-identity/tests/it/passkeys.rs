@@ -224,8 +224,8 @@ async fn a_foreign_passkey_is_not_removed(db: Database) {
 
     assert!(!remove_passkey(&db, eve, eves, new_passkey.id).await);
     assert_eq!(record_use(&db, eve, new_passkey.id, 0).await, PasskeyUseOutcome::Gone);
-    let stored = passkeys.of_user(user).await.unwrap();
-    assert_eq!(stored.iter().map(|it| it.used_at).collect::<Vec<_>>(), [None]);
+    let stored_passkeys = passkeys.of_user(user).await.unwrap();
+    assert_eq!(stored_passkeys.iter().map(|it| it.used_at).collect::<Vec<_>>(), [None]);
 }
 
 async fn one_of_concurrent_removals_succeeds(db: Database) {
@@ -273,15 +273,17 @@ async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     let change =
         |name: Option<&str>, unblock| PasskeyChange { name: name.map(str::to_owned), unblock };
 
-    let foreign = store.change(bob, new_passkey.id, change(Some("Mine"), true), effects()).await;
-    let renamed = store.change(user, new_passkey.id, change(Some("Work"), false), effects()).await;
+    let foreign_change =
+        store.change(bob, new_passkey.id, change(Some("Mine"), true), effects()).await;
+    let own_change =
+        store.change(user, new_passkey.id, change(Some("Work"), false), effects()).await;
     let still_blocked = store.of_user(user).await.unwrap();
     for _ in 0..2 {
         assert!(store.change(user, new_passkey.id, change(None, true), effects()).await.unwrap());
     }
 
-    assert!(!foreign.unwrap());
-    assert!(renamed.unwrap());
+    assert!(!foreign_change.unwrap());
+    assert!(own_change.unwrap());
     assert_eq!(still_blocked[0].name, "Work");
     assert_eq!(still_blocked[0].blocked_at, Some(START));
     assert_eq!(store.of_user(user).await.unwrap()[0].blocked_at, None);

@@ -145,9 +145,9 @@ async fn a_reset_replaces_the_password_and_ends_every_session(db: Database) {
     let first_session = begin_session(&db, user, 101).await;
     let second_session = begin_session(&db, user, 102).await;
 
-    let good = passwords.reset(reset(user, 1, "second")).await.unwrap();
+    let was_reset = passwords.reset(reset(user, 1, "second")).await.unwrap();
 
-    assert!(good);
+    assert!(was_reset);
     assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("second"));
     assert!(!is_live(&db, first_session).await && !is_live(&db, second_session).await);
     assert_eq!(count_audited(&db, user, "reset").await, 1);
@@ -207,12 +207,12 @@ async fn a_reset_revokes_possibly_compromised_access(db: Database) {
     put(&db, user, token(2, RESET)).await;
     add_app_password(&db, user).await;
     let of_a_script = api_keys::key(&db, user, 8).await;
-    let before = api_keys::scope(&db, of_a_script, 1).await;
+    let previous_scope = api_keys::scope(&db, of_a_script, 1).await;
 
     assert!(passwords.reset(reset(user, 1, "second")).await.unwrap());
 
     assert_eq!(rows(&db).await, [0, 1, 0]);
-    assert!(before.is_some());
+    assert!(previous_scope.is_some());
     assert!(api_keys::scope(&db, of_a_script, 1).await.is_none());
     assert_eq!(challenges.owner(challenge, 5, START).await.unwrap(), None);
 }
@@ -286,9 +286,9 @@ async fn a_change_replaces_the_password_and_ends_the_other_sessions(db: Database
     let own_session = begin_session(&db, user, 101).await;
     let other_session = begin_session(&db, user, 102).await;
 
-    let left = passwords.change(change(own_session, "first", "second")).await.unwrap();
+    let remaining_access = passwords.change(change(own_session, "first", "second")).await.unwrap();
 
-    assert_eq!(left, Some(AppAccess::default()));
+    assert_eq!(remaining_access, Some(AppAccess::default()));
     assert_eq!(stored_hash(&db, "ada@example.org").await.as_deref(), Some("second"));
     assert!(is_live(&db, own_session).await && !is_live(&db, other_session).await);
     assert_eq!(count_audited(&db, user, "changed").await, 1);
@@ -326,9 +326,9 @@ async fn a_change_keeps_app_passwords_and_keys_and_ends_pending_flows(db: Databa
     add_app_password(&db, user).await;
     let of_a_script = api_keys::key(&db, user, 8).await;
 
-    let left = passwords.change(change(by, "first", "second")).await.unwrap();
+    let remaining_access = passwords.change(change(by, "first", "second")).await.unwrap();
 
-    assert_eq!(left, Some(AppAccess { app_passwords: 1, api_keys: 1 }));
+    assert_eq!(remaining_access, Some(AppAccess { app_passwords: 1, api_keys: 1 }));
     assert_eq!(rows(&db).await, [1, 1, 1]);
     assert!(api_keys::scope(&db, of_a_script, 1).await.is_some());
     let tokens = SqlEmailTokens::new(db.clone());
@@ -339,15 +339,15 @@ async fn a_change_revokes_app_passwords_and_keys_on_demand(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = begin_session(&db, user, 101).await;
     add_app_password(&db, user).await;
-    let revoked = [api_keys::key(&db, user, 8).await, api_keys::key(&db, user, 9).await];
+    let revoked_keys = [api_keys::key(&db, user, 8).await, api_keys::key(&db, user, 9).await];
     let other_user = person(&db, "bob@example.org").await;
     let of_other = api_keys::key(&db, other_user, 10).await;
 
     let change = PasswordChange { revoke_app_access: true, ..change(by, "first", "second") };
-    let left = passwords.change(change).await.unwrap();
+    let remaining_access = passwords.change(change).await.unwrap();
 
-    assert_eq!(left, Some(AppAccess::default()));
-    for key in revoked {
+    assert_eq!(remaining_access, Some(AppAccess::default()));
+    for key in revoked_keys {
         assert!(api_keys::scope(&db, key, 1).await.is_none());
     }
     assert!(api_keys::scope(&db, of_other, 1).await.is_some());

@@ -90,19 +90,19 @@ async fn one_of_concurrent_calls_takes_a_sign_in(db: Database) {
 async fn another_browser_neither_takes_nor_deletes_a_sign_in(db: Database) {
     let flows = put(&db, STATE).await;
 
-    let other = flows.take(STATE, TokenHash([3; 32]), START).await.unwrap();
-    let unknown = flows.take(BROWSER, STATE, START).await.unwrap();
+    let flow_of_other_browser = flows.take(STATE, TokenHash([3; 32]), START).await.unwrap();
+    let unknown_flow = flows.take(BROWSER, STATE, START).await.unwrap();
 
-    assert!(other.is_none() && unknown.is_none());
+    assert!(flow_of_other_browser.is_none() && unknown_flow.is_none());
     assert!(flows.take(STATE, BROWSER, START).await.unwrap().is_some());
 }
 
 async fn an_expired_sign_in_is_not_taken_and_is_swept(db: Database) {
     let flows = put(&db, STATE).await;
 
-    let late = flows.take(STATE, BROWSER, START + LIFETIME).await.unwrap();
+    let late_flow = flows.take(STATE, BROWSER, START + LIFETIME).await.unwrap();
 
-    assert!(late.is_none());
+    assert!(late_flow.is_none());
     assert_eq!(flows.sweep(START + LIFETIME - Duration::from_micros(1)).await.unwrap(), 0);
     assert_eq!(flows.sweep(START + LIFETIME).await.unwrap(), 1);
 }
@@ -170,19 +170,19 @@ async fn an_account_is_found_by_provider_issuer_and_subject(db: Database) {
         accounts.find(provider, &identity(issuer, subject)).await.unwrap()
     };
 
-    let found = find(Provider::Google, "https://issuer", "ada").await;
-    let others = [
+    let found_account = find(Provider::Google, "https://issuer", "ada").await;
+    let other_accounts = [
         find(Provider::Oidc, "https://issuer", "ada").await,
         find(Provider::Google, "https://other", "ada").await,
         find(Provider::Google, "https://issuer", "Ada").await,
         find(Provider::Google, "https://issuer", "ada ").await,
     ];
     deactivate(&db, account.user).await;
-    let after = find(Provider::Google, "https://issuer", "ada").await;
+    let later_account = find(Provider::Google, "https://issuer", "ada").await;
 
-    assert_eq!(found, Some(KnownAccount::Active(account)));
-    assert_eq!(others, [None, None, None, None]);
-    assert_eq!(after, Some(KnownAccount::Deactivated));
+    assert_eq!(found_account, Some(KnownAccount::Active(account)));
+    assert_eq!(other_accounts, [None, None, None, None]);
+    assert_eq!(later_account, Some(KnownAccount::Deactivated));
 }
 
 async fn an_address_is_taken_in_any_case_even_by_a_deactivated_account(db: Database) {
@@ -213,6 +213,6 @@ async fn an_identity_is_deleted_with_its_account(db: Database) {
 
     remove(&db, account.user).await;
 
-    let found = accounts.find(Provider::Google, &identity("https://issuer", "ada")).await;
-    assert_eq!(found.unwrap(), None);
+    let found_account = accounts.find(Provider::Google, &identity("https://issuer", "ada")).await;
+    assert_eq!(found_account.unwrap(), None);
 }

@@ -120,12 +120,12 @@ async fn revoking_one_session_ends_no_other(db: Database) {
     let second_session = ada.begin(10, START).await;
 
     let ended = ada.revoke(first_session, Revoked::One(second_session.session)).await;
-    let again = ada.revoke(first_session, Revoked::One(second_session.session)).await;
-    let own = ada.revoke(first_session, Revoked::One(first_session.session)).await;
+    let repeated_count = ada.revoke(first_session, Revoked::One(second_session.session)).await;
+    let own_count = ada.revoke(first_session, Revoked::One(first_session.session)).await;
 
     assert_eq!(ended, Some(1));
-    assert_eq!(again, Some(0));
-    assert_eq!(own, Some(1));
+    assert_eq!(repeated_count, Some(0));
+    assert_eq!(own_count, Some(1));
     assert_eq!(ada.live().await, []);
     assert_eq!([ada.refresh(1).await, ada.refresh(10).await], [RotationOutcome::Refused; 2]);
     assert_eq!(count_audited(&db, ada.user, "revoked").await, 2);
@@ -158,10 +158,10 @@ async fn revoking_the_others_ends_no_foreign_sessions(db: Database) {
     ada.begin(90, START - HOUR).await;
 
     let ended = ada.revoke(own_session, Revoked::Others).await;
-    let again = ada.revoke(own_session, Revoked::Others).await;
+    let repeated_count = ada.revoke(own_session, Revoked::Others).await;
 
     assert_eq!(ended, Some(4));
-    assert_eq!(again, Some(0));
+    assert_eq!(repeated_count, Some(0));
     assert_eq!(ada.live().await, [own_session.session]);
     assert_eq!(bob.live().await.len(), 4);
     assert_eq!(count_audited(&db, ada.user, "revoked").await, 4);
@@ -233,11 +233,11 @@ async fn earlier_sessions_are_revoked_despite_concurrent_starts(db: Database) {
         let begins = join_all((10..20).map(|token| ada.begin(token, START)));
         let (started, revoked) = join(begins, ada.revoke(own_session, Revoked::Others)).await;
 
-        let live = ada.live().await;
-        let stayed = started.iter().filter(|it| live.contains(&it.session)).count();
-        assert!(live.contains(&own_session.session));
-        assert!(before.iter().all(|it| !live.contains(it)), "{live:?}");
-        assert_eq!(live.len(), 1 + stayed);
+        let live_sessions = ada.live().await;
+        let stayed = started.iter().filter(|it| live_sessions.contains(&it.session)).count();
+        assert!(live_sessions.contains(&own_session.session));
+        assert!(before.iter().all(|it| !live_sessions.contains(it)), "{live_sessions:?}");
+        assert_eq!(live_sessions.len(), 1 + stayed);
         assert_eq!(revoked, Some((before.len() + started.len() - stayed) as u64));
     }
 }

@@ -91,16 +91,16 @@ async fn the_last_active_administrator_stays_one(db: Database) {
     let roles = SqlRoles::new(db.clone());
     let admins = people(&db, Role::Admin, 2).await;
     assert_eq!(deactivate(&db, admins[0]).await, DeactivationOutcome::Done);
-    let last = admins[1];
+    let last_admin = admins[1];
 
-    let effects = || SideEffects::about(START, last, "tried");
-    let demoted = roles.set_role(last, Role::User, None, effects()).await.unwrap();
-    let deactivated = roles.deactivate(last, START, effects()).await.unwrap();
+    let effects = || SideEffects::about(START, last_admin, "tried");
+    let demoted = roles.set_role(last_admin, Role::User, None, effects()).await.unwrap();
+    let deactivated = roles.deactivate(last_admin, START, effects()).await.unwrap();
 
     assert_eq!(demoted, RoleChangeOutcome::LastAdmin);
     assert_eq!(deactivated, DeactivationOutcome::LastAdmin);
-    assert_eq!(role_of(&db, last).await, Role::Admin);
-    assert_eq!(count_audited(&db, last, "tried").await, 0);
+    assert_eq!(role_of(&db, last_admin).await, Role::Admin);
+    assert_eq!(count_audited(&db, last_admin, "tried").await, 0);
 }
 
 async fn one_of_two_concurrently_demoted_administrators_stays(db: Database) {
@@ -153,12 +153,12 @@ async fn a_missing_account_is_reported_without_effects(db: Database) {
     let deactivated = roles.deactivate(missing_user, START, effects()).await.unwrap();
     let reactivated =
         roles.reactivate(missing_user, SeatLimits::default(), effects()).await.unwrap();
-    let found = roles.member("nobody@example.org").await.unwrap();
+    let found_member = roles.member("nobody@example.org").await.unwrap();
 
     assert_eq!(grant_outcome, RoleChangeOutcome::Unknown);
     assert_eq!(deactivated, DeactivationOutcome::Unknown);
     assert_eq!(reactivated, ReactivationOutcome::Unknown);
-    assert_eq!(found, None);
+    assert_eq!(found_member, None);
     assert_eq!(count_audited(&db, missing_user, "tried").await, 0);
 }
 
@@ -310,11 +310,11 @@ async fn a_deactivated_account_is_found_by_its_address_and_among_administrators(
     let admins = people(&db, Role::Admin, 2).await;
     deactivate(&db, admins[0]).await;
 
-    let found = roles.member(" 0@ADMIN.org ").await.unwrap().unwrap();
-    let all = roles.admins().await.unwrap();
+    let found_member = roles.member(" 0@ADMIN.org ").await.unwrap().unwrap();
+    let all_admins = roles.admins().await.unwrap();
 
-    assert_eq!(found.user, admins[0]);
-    assert_eq!(found.deactivated_at, Some(START));
-    assert!(!found.is_active_admin());
-    assert_eq!(all.iter().map(|it| it.user).collect::<Vec<_>>(), admins);
+    assert_eq!(found_member.user, admins[0]);
+    assert_eq!(found_member.deactivated_at, Some(START));
+    assert!(!found_member.is_active_admin());
+    assert_eq!(all_admins.iter().map(|it| it.user).collect::<Vec<_>>(), admins);
 }

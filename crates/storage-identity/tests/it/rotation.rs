@@ -107,9 +107,9 @@ async fn a_lost_response_is_repeated_within_the_grace(db: Database) {
     let chain = Chain::start(&db, 0).await;
     chain.present(1, Duration::ZERO).await;
 
-    let again = chain.present(1, GRACE).await;
+    let repeated_outcome = chain.present(1, GRACE).await;
 
-    assert_eq!(again, chain.rotation());
+    assert_eq!(repeated_outcome, chain.rotation());
     assert_eq!(chain.present(2, GRACE).await, chain.rotation());
 }
 
@@ -136,16 +136,20 @@ async fn a_replay_after_the_successor_was_used_ends_the_session(db: Database) {
 }
 
 async fn an_ended_session_stays_ended_despite_concurrent_rotations(db: Database) {
-    let late = GRACE * 2;
+    let late_delay = GRACE * 2;
     for salt in 0..16 {
         let chain = Chain::start(&db, salt).await;
         chain.present(1, Duration::ZERO).await;
 
-        let outcomes = join_all((0..16).map(|n| chain.present(2 - n % 2, late))).await;
+        let outcomes = join_all((0..16).map(|n| chain.present(2 - n % 2, late_delay))).await;
 
         assert!(outcomes.contains(&RotationOutcome::Reused), "{outcomes:?}");
         for token in 1..4 {
-            assert_eq!(chain.present(token, late).await, RotationOutcome::Refused, "token {token}");
+            assert_eq!(
+                chain.present(token, late_delay).await,
+                RotationOutcome::Refused,
+                "token {token}"
+            );
         }
         assert_eq!(count_audited(&db, chain.user, "reused").await, 1);
     }
@@ -183,9 +187,9 @@ async fn a_deactivated_account_is_refused(db: Database) {
 async fn long_spent_tokens_are_deleted(db: Database) {
     let chain = Chain::start(&db, 0).await;
     let step = LIFETIME * 3 / 4;
-    let early = Duration::ZERO;
+    let early_delay = Duration::ZERO;
 
-    for (token, after) in [(1, early), (2, step), (3, step * 2)] {
+    for (token, after) in [(1, early_delay), (2, step), (3, step * 2)] {
         assert_eq!(chain.present(token, after).await, chain.rotation());
     }
 

@@ -80,12 +80,12 @@ async fn an_account_is_listed_under_its_address_until_a_client_names_it(db: Data
         ScimUserChange::ExternalId(Some("00u1".to_owned())),
         ScimUserChange::GivenName(Some("Ada".to_owned())),
     ];
-    let before = change(&store, edit(user, changes)).await;
+    let previous_user = change(&store, edit(user, changes)).await;
 
-    assert_eq!(store.find(user).await.unwrap(), Some(before.clone()));
-    assert_eq!(before.attributes.user_name, "ada");
-    assert_eq!(before.updated_at, START + HOUR);
-    assert_eq!(before.attributes.email, "Ada@Example.org");
+    assert_eq!(store.find(user).await.unwrap(), Some(previous_user.clone()));
+    assert_eq!(previous_user.attributes.user_name, "ada");
+    assert_eq!(previous_user.updated_at, START + HOUR);
+    assert_eq!(previous_user.attributes.email, "Ada@Example.org");
     assert_eq!(count_audited(&db, user, "ScimUser.Updated").await, 1);
     change(&store, edit(user, vec![user_name("ada")])).await;
     assert_eq!(count_audited(&db, user, "ScimUser.Updated").await, 1);
@@ -96,9 +96,9 @@ async fn a_created_user_is_an_account_without_a_credential(db: Database) {
     let new = new_user(&[user_name("ada@example.org")]);
     assert_eq!(create(&store, new.clone()).await, ScimUserCreationOutcome::Stored);
 
-    let stored = store.find(new.user).await.unwrap().unwrap();
-    assert_eq!(stored.attributes, new.attributes);
-    assert!(stored.is_active);
+    let stored_user = store.find(new.user).await.unwrap().unwrap();
+    assert_eq!(stored_user.attributes, new.attributes);
+    assert!(stored_user.is_active);
     let account = SqlAccounts::new(db.clone()).by_email("ADA@example.org").await.unwrap().unwrap();
     assert_eq!(account.account.provider, "scim");
     assert!(account.password_hash.is_none() && account.account.email_verified_at.is_some());
@@ -330,8 +330,8 @@ async fn conditions_select_users(db: Database) {
         assert_eq!(names(&store, &conditions).await, expected, "{conditions:?}");
     }
 
-    let second = ScimUserQuery { conditions: vec![], offset: 1, limit: 1 };
-    let page = store.list(second).await.unwrap();
+    let query_of_second = ScimUserQuery { conditions: vec![], offset: 1, limit: 1 };
+    let page = store.list(query_of_second).await.unwrap();
     assert_eq!(page.total, 2);
     assert_eq!(page.users[0].user, ada.user);
 }

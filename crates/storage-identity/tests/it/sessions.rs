@@ -96,10 +96,10 @@ async fn a_session_is_ended_once_by_its_token(db: Database) {
     let sessions = SqlSessions::new(db.clone());
     begin(&db, user, 1, START).await;
     let token = TokenHash([1; 32]);
-    let later = START + HOUR / 2;
+    let later_time = START + HOUR / 2;
     let session = sessions.session_of(token).await.unwrap().unwrap();
 
-    let outcomes = join_all((0..16).map(|_| sessions.end(token, later, end_effects))).await;
+    let outcomes = join_all((0..16).map(|_| sessions.end(token, later_time, end_effects))).await;
 
     let ended_sessions: Vec<_> = outcomes.into_iter().filter_map(Result::unwrap).collect();
     assert_eq!(ended_sessions, [(user, session)]);

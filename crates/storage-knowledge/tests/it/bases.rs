@@ -93,8 +93,10 @@ async fn concurrent_bases_do_not_exceed_the_quota_of_the_owner(db: Database) {
     assert_eq!(created_count, 5);
     assert_eq!(bases.list(BaseAccess::Server).await.unwrap().len(), 5);
 
-    let full = bases.create(base_named("More", DEFAULT), QUOTAS, nothing()).await.unwrap();
-    let BaseChangeOutcome::QuotaExceeded { limit, current, .. } = full else { panic!("{full:?}") };
+    let refusal = bases.create(base_named("More", DEFAULT), QUOTAS, nothing()).await.unwrap();
+    let BaseChangeOutcome::QuotaExceeded { limit, current, .. } = refusal else {
+        panic!("{refusal:?}")
+    };
     assert_eq!(limit, 5);
     assert_eq!(current, 6);
 }
@@ -117,16 +119,16 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
     assert_eq!(shared_count, 4);
 
     // What is shared already is not counted again.
-    let mut repeated = 0;
-    let mut refused = 0;
+    let mut repeated_count = 0;
+    let mut refused_count = 0;
     for id in &ids {
         match bases.share(*id, &[sales], QUOTAS, nothing()).await.unwrap() {
-            BaseChangeOutcome::Done => repeated += 1,
-            _ => refused += 1,
+            BaseChangeOutcome::Done => repeated_count += 1,
+            _ => refused_count += 1,
         }
     }
-    assert_eq!(repeated, 4);
-    assert_eq!(refused, 1);
+    assert_eq!(repeated_count, 4);
+    assert_eq!(refused_count, 1);
 
     let unknown = bases.share(KnowledgeBaseId::generate(), &groups, QUOTAS, nothing());
     assert_eq!(unknown.await.unwrap(), BaseChangeOutcome::Unknown);
@@ -175,10 +177,10 @@ async fn a_persona_counts_its_bases_for_the_groups_that_get_it(db: Database) {
 
     let personas = SqlManagedPersonas::new(db.clone());
     let quotas = |knowledge_bases| PersonaQuotas { personas: 50, knowledge_bases };
-    let full = personas.assign(ada, &[sales], quotas(1), nothing()).await.unwrap();
+    let refusal = personas.assign(ada, &[sales], quotas(1), nothing()).await.unwrap();
     let exceeded =
         PersonaAssignmentOutcome::BaseQuotaExceeded { group: "Sales".to_owned(), limit: 1 };
-    assert_eq!(full, exceeded);
+    assert_eq!(refusal, exceeded);
     let done_outcome = personas.assign(ada, &[sales], quotas(2), nothing()).await.unwrap();
     assert_eq!(done_outcome, PersonaAssignmentOutcome::Done);
 }

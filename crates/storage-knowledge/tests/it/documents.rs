@@ -200,16 +200,16 @@ async fn a_replacement_counts_its_growth_alone(db: Database) {
         matches!(replacement_outcome, DocumentStoreOutcome::Replaced(_)),
         "{replacement_outcome:?}"
     );
-    let full = put(&db, travel, Some("a"), &"z".repeat(1_001)).await;
-    let DocumentStoreOutcome::QuotaExceeded(quota) = full else { panic!("{full:?}") };
+    let refusal = put(&db, travel, Some("a"), &"z".repeat(1_001)).await;
+    let DocumentStoreOutcome::QuotaExceeded(quota) = refusal else { panic!("{refusal:?}") };
     assert_eq!(quota.resource, "KnowledgeStorageBytes");
     assert_eq!(quota.current, 1_001);
 
     let larger_quotas = GroupQuotas { monthly_tokens: 0, bytes: 2_000, ..QUOTAS };
     let documents = SqlDocuments::new(db.clone());
-    let full =
+    let refusal =
         documents.put(server(travel), content(None, "new"), larger_quotas, change()).await.unwrap();
-    let DocumentStoreOutcome::QuotaExceeded(quota) = full else { panic!("{full:?}") };
+    let DocumentStoreOutcome::QuotaExceeded(quota) = refusal else { panic!("{refusal:?}") };
 
     assert_eq!(quota.resource, "MonthlyEmbeddingTokens");
     assert_eq!(quota.limit, 0);

@@ -448,9 +448,10 @@ async fn a_document_is_tried_again_when_it_is_due(db: Database) {
 
     assert!(queue.fail(job.claim, "unavailable", Some(retry_at)).await.unwrap());
 
-    let waiting = SqlDocuments::new(db.clone()).find(of(travel, id)).await.unwrap().unwrap();
-    assert_eq!(waiting.status, DocumentStatus::Pending);
-    assert_eq!(waiting.error.as_deref(), Some("unavailable"));
+    let pending_document =
+        SqlDocuments::new(db.clone()).find(of(travel, id)).await.unwrap().unwrap();
+    assert_eq!(pending_document.status, DocumentStatus::Pending);
+    assert_eq!(pending_document.error.as_deref(), Some("unavailable"));
     assert!(claim(&db, NOW).await.is_none());
     assert_eq!(claim(&db, retry_at).await.unwrap().failures, 1);
 }

@@ -139,9 +139,9 @@ async fn concurrent_workers_publish_all_documents_once(db: Database) {
     assert_eq!(world.models().await, models(OTHER, None));
     assert_eq!(world.found(&world.chunks).await, 0);
     assert_eq!(world.found(&chunks).await, 3);
-    let mut old = world.chunks.clone();
-    old.sort();
-    assert_eq!(world.list_removed().await, old);
+    let mut old_chunks = world.chunks.clone();
+    old_chunks.sort();
+    assert_eq!(world.list_removed().await, old_chunks);
 }
 
 async fn an_index_by_another_model_drops_documents_that_fail(db: Database) {
@@ -258,8 +258,8 @@ async fn documents_that_are_added_meanwhile_are_published_with_the_others(db: Da
 async fn a_replacement_by_the_same_model_is_not_held(db: Database) {
     let base = base(&db, "Travel", DEFAULT).await;
     put(&db, base, Some("a"), "one").await;
-    let old = ingest(&db).await;
-    let world = World { db: db.clone(), base, documents: Vec::new(), chunks: old };
+    let old_chunks = ingest(&db).await;
+    let world = World { db: db.clone(), base, documents: Vec::new(), chunks: old_chunks };
     assert_eq!(world.reindex(MODEL).await, Some(1));
 
     put(&db, base, Some("a"), "two").await;

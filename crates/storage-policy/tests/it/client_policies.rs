@@ -224,12 +224,12 @@ async fn each_write_leaves_a_version(db: Database) {
     let outcomes = join_all(updates.map(|it| policies.replace(id, it, noting("r")))).await;
 
     assert!(outcomes.into_iter().all(|it| it.unwrap() == PolicyStoreOutcome::Done));
-    let listed = policies.versions(id).await.unwrap().unwrap();
-    let numbers: Vec<i32> = listed.iter().map(|it| it.number).collect();
+    let listed_versions = policies.versions(id).await.unwrap().unwrap();
+    let numbers: Vec<i32> = listed_versions.iter().map(|it| it.number).collect();
     assert_eq!(numbers, (1..=17).rev().collect::<Vec<_>>());
-    assert!(listed.windows(2).all(|it| it[0].written_at > it[1].written_at));
+    assert!(listed_versions.windows(2).all(|it| it[0].written_at > it[1].written_at));
 
-    let newest = &listed[0];
+    let newest = &listed_versions[0];
     let policy = policies.find(id).await.unwrap().unwrap();
     assert_eq!(newest.name, policy.draft.name);
     assert_eq!(newest.written_at, policy.updated_at);

@@ -62,36 +62,28 @@ async fn pages_are_filtered_and_in_order_of_time(db: Database) {
         let rating = if day % 2 == 0 { "down" } else { "up" };
         ids.push(add_entry(&feedback, report(user, rating, START + DAY * day)).await.id);
     }
-    let closed = TriageUpdate {
+    let closing_update = TriageUpdate {
         status: Some(FeedbackStatus::Closed),
         note: None,
         at: START,
         expected: None,
     };
-    feedback.triage(ids[4], closed, noting("triage")).await.unwrap();
+    feedback.triage(ids[4], closing_update, noting("triage")).await.unwrap();
 
-    let filter = FeedbackFilter {
-        status: Some(FeedbackStatus::New),
-        rating: Some(Rating::Down),
-        ..FeedbackFilter::default()
-    };
-    let first = PageRequest { after: None, limit: 1 };
-    let page = feedback.page(filter, first).await.unwrap();
-    let next = feedback.page(filter, PageRequest { after: page.next, limit: 1 }).await.unwrap();
+    let filter = FeedbackFilter { status: Some(FeedbackStatus::New), rating: Some(Rating::Down) };
+    let first_request = PageRequest { after: None, limit: 1 };
+    let page = feedback.page(filter, first_request).await.unwrap();
+    let next_page =
+        feedback.page(filter, PageRequest { after: page.next, limit: 1 }).await.unwrap();
     let large_page = PageRequest { after: None, limit: 9 };
-    let all = feedback.page(FeedbackFilter::default(), large_page).await.unwrap();
-    let oldest_first = FeedbackFilter { order: TimeOrder::Oldest, ..FeedbackFilter::default() };
-    let oldest = feedback.page(oldest_first, PageRequest { after: None, limit: 3 }).await.unwrap();
-    let newer = feedback.page(oldest_first, PageRequest { after: oldest.next, limit: 3 }).await;
+    let full_page = feedback.page(FeedbackFilter::default(), large_page).await.unwrap();
 
     let listed = |items: &[FeedbackEntry]| items.iter().map(|it| it.id).collect::<Vec<_>>();
     assert_eq!(listed(&page.items), vec![ids[2]]);
-    assert_eq!(listed(&next.items), vec![ids[0]]);
-    assert_eq!(next.next, None);
-    assert_eq!(listed(&oldest.items), ids[..3]);
-    assert_eq!(listed(&newer.unwrap().items), ids[3..]);
+    assert_eq!(listed(&next_page.items), vec![ids[0]]);
+    assert_eq!(next_page.next, None);
     ids.reverse();
-    assert_eq!(listed(&all.items), ids);
+    assert_eq!(listed(&full_page.items), ids);
 }
 
 async fn a_triage_keeps_what_it_omits(db: Database) {
@@ -149,8 +141,8 @@ async fn answers_are_deleted_before_reports(db: Database) {
     let swept = feedback.sweep(START + DAY * 15, START + DAY * 5).await.unwrap();
 
     let answer = async |entry: &FeedbackEntry| {
-        let found = feedback.find(entry.id).await.unwrap();
-        found.map(|it| it.report.answer_text.is_some())
+        let found_entry = feedback.find(entry.id).await.unwrap();
+        found_entry.map(|it| it.report.answer_text.is_some())
     };
     assert_eq!(swept, 2);
     assert_eq!(answer(&old).await, None);

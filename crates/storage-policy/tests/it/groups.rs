@@ -69,8 +69,8 @@ async fn one_of_concurrent_groups_of_one_name_is_created(db: Database) {
     let groups = SqlGroups::new(db.clone());
     let spelled = ["Köche", "KÖCHE", "köche", "kÖche"];
 
-    let all = (0..16).map(|n| groups.add(group_named(spelled[n % 4]), noting("made")));
-    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+    let additions = (0..16).map(|n| groups.add(group_named(spelled[n % 4]), noting("made")));
+    let outcomes: Vec<_> = join_all(additions).await.into_iter().map(Result::unwrap).collect();
 
     let taken_count = outcomes.iter().filter(|it| **it == GroupCreationOutcome::NameTaken).count();
     assert_eq!(taken_count, 15);
@@ -101,8 +101,8 @@ async fn one_of_concurrent_renames_to_one_name_succeeds(db: Database) {
         ids.push(group(&db, &format!("group {n}")).await);
     }
 
-    let all = ids.iter().map(|it| groups.rename(*it, name("Best"), noting("renamed")));
-    let outcomes: Vec<_> = join_all(all).await.into_iter().map(Result::unwrap).collect();
+    let renamings = ids.iter().map(|it| groups.rename(*it, name("Best"), noting("renamed")));
+    let outcomes: Vec<_> = join_all(renamings).await.into_iter().map(Result::unwrap).collect();
 
     let taken_count = outcomes.iter().filter(|it| **it == GroupRenameOutcome::NameTaken).count();
     assert_eq!(taken_count, 7);

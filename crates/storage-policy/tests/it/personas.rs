@@ -70,10 +70,11 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
     let listed: Vec<_> = entries.iter().map(|it| (it.persona.id, it.group_count)).collect();
     assert_eq!(listed, [(ada.id, 0), (bob, 0)]);
 
-    let replaced = personas.replace(ada.id, update("Eve", Some(false), None), noting("replace"));
-    assert_eq!(replaced.await.unwrap(), PersonaChangeOutcome::Done);
-    let unchanged = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
-    assert_eq!(unchanged.await.unwrap(), PersonaChangeOutcome::Done);
+    let replacement = personas.replace(ada.id, update("Eve", Some(false), None), noting("replace"));
+    assert_eq!(replacement.await.unwrap(), PersonaChangeOutcome::Done);
+    let partial_replacement =
+        personas.replace(ada.id, update("Eve", None, None), noting("replace"));
+    assert_eq!(partial_replacement.await.unwrap(), PersonaChangeOutcome::Done);
     let found_persona = personas.find(ada.id).await.unwrap().unwrap();
     assert_eq!(found_persona.content.name.as_str(), "Eve");
     assert!(!found_persona.is_active);
@@ -81,8 +82,8 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
 
     assert!(personas.delete(ada.id, NOW, noting("delete")).await.unwrap());
     assert!(!personas.delete(ada.id, NOW, noting("delete")).await.unwrap());
-    let gone = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
-    assert_eq!(gone.await.unwrap(), PersonaChangeOutcome::Unknown);
+    let late_replacement = personas.replace(ada.id, update("Eve", None, None), noting("replace"));
+    assert_eq!(late_replacement.await.unwrap(), PersonaChangeOutcome::Unknown);
     assert_eq!(personas.find(ada.id).await.unwrap(), None);
     assert_eq!(personas.groups_of(ada.id).await.unwrap(), None);
     assert_eq!(count_noted(&db, "replace").await, 2);
@@ -93,10 +94,12 @@ async fn an_update_of_another_version_is_rejected(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let ada = create_persona(&personas, "Ada").await;
 
-    let first = personas.replace(ada, update("Eve", None, Some(NOW)), noting("replace"));
-    assert_eq!(first.await.unwrap(), PersonaChangeOutcome::Done);
-    let second = personas.replace(ada, update("Bob", None, Some(NOW)), noting("replace"));
-    assert_eq!(second.await.unwrap(), PersonaChangeOutcome::Stale);
+    let first_replacement =
+        personas.replace(ada, update("Eve", None, Some(NOW)), noting("replace"));
+    assert_eq!(first_replacement.await.unwrap(), PersonaChangeOutcome::Done);
+    let second_replacement =
+        personas.replace(ada, update("Bob", None, Some(NOW)), noting("replace"));
+    assert_eq!(second_replacement.await.unwrap(), PersonaChangeOutcome::Stale);
 
     assert_eq!(personas.find(ada).await.unwrap().unwrap().content.name, "Eve");
     assert_eq!(count_noted(&db, "replace").await, 1);
@@ -146,8 +149,8 @@ async fn all_plugins_are_replaced(db: Database) {
 async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let sales = group(&db, "Sales").await;
-    let own = [SettingChange::Quota(Quota::ManagedPersonas, Some(3))];
-    SqlGroups::new(db.clone()).change(sales, &own, noting("change")).await.unwrap();
+    let own_quota = [SettingChange::Quota(Quota::ManagedPersonas, Some(3))];
+    SqlGroups::new(db.clone()).change(sales, &own_quota, noting("change")).await.unwrap();
     assert_eq!(GroupSettings::default().quota(Quota::ManagedPersonas), Some(50));
     let ids = join_all((0..8).map(|_| create_persona(&personas, "Ada"))).await;
 

@@ -78,8 +78,9 @@ async fn a_plugin_is_stored_listed_replaced_and_deleted(db: Database) {
     let names: Vec<_> = listed_plugins.iter().map(|it| &*it.plugin.content.name).collect();
     assert_eq!(names, ["Memory", "Reminder", "Todo", "Tickets"]);
 
-    let replaced = plugins.replace(plugin.id, update("Desk"), START, noting("update")).await;
-    assert_eq!(replaced.unwrap(), PluginChangeOutcome::Done);
+    let replacement_outcome =
+        plugins.replace(plugin.id, update("Desk"), START, noting("update")).await;
+    assert_eq!(replacement_outcome.unwrap(), PluginChangeOutcome::Done);
     let stored_plugin = plugins.find(plugin.id).await.unwrap().unwrap();
     assert_eq!(stored_plugin.content, content("Desk"));
     assert!(!stored_plugin.is_active);
@@ -87,8 +88,8 @@ async fn a_plugin_is_stored_listed_replaced_and_deleted(db: Database) {
 
     let version = catalogue_version(&db).await;
     for expected in [PluginChangeOutcome::Done, PluginChangeOutcome::Unknown] {
-        let deleted = plugins.delete(plugin.id, START, noting("delete")).await;
-        assert_eq!(deleted.unwrap(), expected);
+        let deletion_outcome = plugins.delete(plugin.id, START, noting("delete")).await;
+        assert_eq!(deletion_outcome.unwrap(), expected);
     }
     assert_eq!(plugins.find(plugin.id).await.unwrap(), None);
     assert_eq!(catalogue_version(&db).await, version + 1);
@@ -102,13 +103,13 @@ async fn a_built_in_plugin_can_only_be_disabled(db: Database) {
     assert!(plugins.find(MEMORY).await.unwrap().is_some_and(|it| !it.is_active));
 
     let file = Bytes::from_static(b"MSCF");
-    let refused = [
+    let refusals = [
         plugins.delete(MEMORY, START, noting("refused")).await,
         plugins.assign(MEMORY, &[DEFAULT], noting("refused")).await,
         plugins.store_icon(MEMORY, None, START, noting("refused")).await,
         plugins.store_package(MEMORY, package(&file, "a"), START, noting("refused")).await,
     ];
-    assert!(refused.into_iter().all(|it| it.unwrap() == PluginChangeOutcome::BuiltIn));
+    assert!(refusals.into_iter().all(|it| it.unwrap() == PluginChangeOutcome::BuiltIn));
     assert_eq!(count_noted(&db, "refused").await, 0);
 }
 
@@ -117,8 +118,9 @@ async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
     let plugin = create_plugin(&plugins, "Tickets").await;
     let expecting = PluginUpdate { expected: Some(plugin.updated_at), ..update("Desk") };
 
-    let all = (0..20).map(|_| plugins.replace(plugin.id, expecting.clone(), START, noting("one")));
-    let outcomes = join_all(all).await.into_iter().map(Result::unwrap);
+    let replacements =
+        (0..20).map(|_| plugins.replace(plugin.id, expecting.clone(), START, noting("one")));
+    let outcomes = join_all(replacements).await.into_iter().map(Result::unwrap);
 
     assert_eq!(outcomes.filter(|it| *it == PluginChangeOutcome::Done).count(), 1);
     assert_eq!(count_noted(&db, "one").await, 1);
@@ -173,9 +175,9 @@ async fn a_package_of_a_trusted_signer_is_read_from_any_offset(db: Database) {
     assert_eq!(store("second").await, PluginChangeOutcome::Done);
     assert_eq!(plugins.package_bytes(plugin.id, "first", 0).await.unwrap(), None);
 
-    let stored = plugins.find(plugin.id).await.unwrap().unwrap().package.unwrap();
-    assert_eq!(stored.hash, "second");
-    assert_eq!(stored.size, 600_000);
+    let stored_package = plugins.find(plugin.id).await.unwrap().unwrap().package.unwrap();
+    assert_eq!(stored_package.hash, "second");
+    assert_eq!(stored_package.size, 600_000);
 
     plugins.delete(plugin.id, START, noting("delete")).await.unwrap();
     assert_eq!(plugins.package_bytes(plugin.id, "second", 0).await.unwrap(), None);
@@ -187,8 +189,8 @@ async fn an_icon_is_replaced_and_removed(db: Database) {
     for icon in [Some("one"), Some("two"), None] {
         let png = icon.map(|it| Bytes::from_static(it.as_bytes()));
         plugins.store_icon(plugin.id, png, START, noting("icon")).await.unwrap();
-        let stored = plugins.icon(plugin.id).await.unwrap();
-        assert_eq!(stored.as_deref(), icon.map(str::as_bytes));
+        let stored_icon = plugins.icon(plugin.id).await.unwrap();
+        assert_eq!(stored_icon.as_deref(), icon.map(str::as_bytes));
         let url = plugins.find(plugin.id).await.unwrap().unwrap().icon_url;
         assert_eq!(url, icon.map(|_| format!("/api/plugins/{}/icon", plugin.id)));
     }
@@ -196,8 +198,9 @@ async fn an_icon_is_replaced_and_removed(db: Database) {
 
 async fn one_of_concurrent_equal_certificates_is_stored(db: Database) {
     let certificates = SqlCertificates::new(db.clone());
-    let all = (0..20).map(|_| certificates.add(certificate(), noting("trust")));
-    let added_count = join_all(all).await.into_iter().map(Result::unwrap).filter(|it| *it).count();
+    let additions = (0..20).map(|_| certificates.add(certificate(), noting("trust")));
+    let added_count =
+        join_all(additions).await.into_iter().map(Result::unwrap).filter(|it| *it).count();
     let listed_certificates = certificates.all().await.unwrap();
     assert_eq!(added_count, 1);
     assert_eq!(listed_certificates.len(), 1);

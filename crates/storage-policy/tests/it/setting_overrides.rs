@@ -49,17 +49,20 @@ fn changes(settings: &[SettingOverride]) -> Vec<OverrideChange> {
 
 async fn a_setting_is_stored_replaced_and_removed(db: Database) {
     let store = SqlSettingOverrides::new(db.clone());
-    let first = store.load().await.unwrap();
-    assert!(first.settings.is_empty());
+    let first_settings = store.load().await.unwrap();
+    assert!(first_settings.settings.is_empty());
     let by = Some(person(&db).await);
     let first_override = SettingOverride { updated_by: by, ..setting("A:One", "1") };
 
     assert!(
-        store.set(changes(std::slice::from_ref(&first_override)), first.version).await.unwrap()
+        store
+            .set(changes(std::slice::from_ref(&first_override)), first_settings.version)
+            .await
+            .unwrap()
     );
-    assert!(!store.set(changes(&[setting("A:Two", "2")]), first.version).await.unwrap());
+    assert!(!store.set(changes(&[setting("A:Two", "2")]), first_settings.version).await.unwrap());
     let layer = store.load().await.unwrap();
-    assert!(layer.version > first.version);
+    assert!(layer.version > first_settings.version);
     assert_eq!(texts(&layer), ["A:One=1"]);
     assert_eq!(layer.settings[0].updated_by, by);
     assert_eq!(layer.settings[0].updated_at, START);
@@ -82,9 +85,9 @@ async fn a_setting_is_stored_replaced_and_removed(db: Database) {
 
 async fn a_secret_is_stored_encrypted_and_not_audited(db: Database) {
     let store = SqlSettingOverrides::new(db.clone());
-    let first = store.load().await.unwrap().version;
+    let first_version = store.load().await.unwrap().version;
     let pair = [secret("A:Key", "s3cret"), setting("A:Name", "ada")];
-    assert!(store.set(changes(&pair), first).await.unwrap());
+    assert!(store.set(changes(&pair), first_version).await.unwrap());
 
     let other_keys = MasterKeys { current: Secret::new([9; 32]), previous: None };
     let other_seal = ServerSeal::new(other_keys);

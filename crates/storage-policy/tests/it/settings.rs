@@ -38,13 +38,13 @@ async fn all_settings_are_read_back(db: Database) {
     let quotas = Quota::ALL.into_iter().zip(10..).map(|(it, n)| SettingChange::Quota(it, Some(n)));
     let credits =
         BudgetPeriod::ALL.into_iter().zip(20..).map(|(it, n)| SettingChange::Credits(it, Some(n)));
-    let others = [
+    let other_changes = [
         SettingChange::Pool(true),
         SettingChange::Mode(text("Assistant"), Some(text("big"))),
         SettingChange::PersonaType(text("fast"), Some(text("Small \"one\""))),
         SettingChange::Models(vec![text("b"), text("a")]),
     ];
-    let changes: Vec<_> = quotas.chain(credits).chain(others).collect();
+    let changes: Vec<_> = quotas.chain(credits).chain(other_changes).collect();
 
     let change_outcome = groups.change(DEFAULT, &changes, noting("set")).await.unwrap();
 
@@ -88,8 +88,8 @@ async fn concurrent_changes_of_different_settings_are_all_stored(db: Database) {
         .map(|n| [SettingChange::PersonaType(format!("type {n}"), Some(format!("entry {n}")))])
         .collect();
 
-    let all = changes.iter().map(|it| groups.change(DEFAULT, it, noting("set")));
-    for changed in join_all(all).await {
+    let changes_of_all = changes.iter().map(|it| groups.change(DEFAULT, it, noting("set")));
+    for changed in join_all(changes_of_all).await {
         assert!(matches!(changed.unwrap(), SettingsChangeOutcome::Done(_)));
     }
 
