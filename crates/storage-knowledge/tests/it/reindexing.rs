@@ -35,6 +35,15 @@ struct World {
     chunks: Vec<ChunkId>,
 }
 
+/// Models of a base.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Models {
+    /// Model that embedded the published content.
+    current: Option<String>,
+    /// Model with which the base is indexed again.
+    next: Option<String>,
+}
+
 impl World {
     async fn new(db: Database, texts: &[&str]) -> Self {
         let base = base(&db, "Travel", DEFAULT).await;
@@ -57,15 +66,14 @@ impl World {
         documents.find(of(self.base, id)).await.unwrap().unwrap()
     }
 
-    /// Returns the model of the base, and the one with which it is indexed again.
-    async fn models(&self) -> (Option<String>, Option<String>) {
+    async fn models(&self) -> Models {
         let bases = SqlKnowledgeBases::new(self.db.clone());
         let entry = bases.find(server(self.base)).await.unwrap().unwrap();
-        (entry.model, entry.reindex_model)
+        Models { current: entry.model, next: entry.reindex_model }
     }
 
     /// Returns the number of these chunks that searches find.
-    async fn found(&self, chunks: &[ChunkId]) -> usize {
+    async fn count_found(&self, chunks: &[ChunkId]) -> usize {
         SqlChunks::new(self.db.clone()).passages(chunks).await.unwrap().len()
     }
 
@@ -79,8 +87,8 @@ impl World {
     }
 }
 
-fn models(model: &str, reindex: Option<&str>) -> (Option<String>, Option<String>) {
-    (Some(model.to_owned()), reindex.map(str::to_owned))
+fn models(current: &str, next: Option<&str>) -> Models {
+    Models { current: Some(current.to_owned()), next: next.map(str::to_owned) }
 }
 
 async fn all_documents_are_published_at_the_end(db: Database) {
@@ -88,25 +96,25 @@ async fn all_documents_are_published_at_the_end(db: Database) {
     assert_eq!(world.models().await, models(MODEL, None));
 
     assert_eq!(world.reindex(OTHER).await, Some(2));
-    let (first, new) = embed(&db, OTHER).await;
-    assert!(world.queue().publish(first).await.unwrap());
+    let (first_claim, first_chunks) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(first_claim).await.unwrap());
 
     // Searches find the previous content of all documents.
-    assert_eq!(world.found(&world.chunks).await, 3);
-    assert_eq!(world.found(&new).await, 0);
+    assert_eq!(world.count_found(&world.chunks).await, 3);
+    assert_eq!(world.count_found(&first_chunks).await, 0);
     assert_eq!(world.models().await, models(MODEL, Some(OTHER)));
-    let held_document = world.document(first.document).await;
+    let held_document = world.document(first_claim.document).await;
     assert_eq!(held_document.status, DocumentStatus::Processing);
-    assert!(!world.queue().publish(first).await.unwrap());
+    assert!(!world.queue().publish(first_claim).await.unwrap());
     world.queue().release_all(NOW).await.unwrap();
 
-    let (last, more) = embed(&db, OTHER).await;
-    assert_ne!(last.document, first.document);
-    assert!(world.queue().publish(last).await.unwrap());
+    let (last_claim, last_chunks) = embed(&db, OTHER).await;
+    assert_ne!(last_claim.document, first_claim.document);
+    assert!(world.queue().publish(last_claim).await.unwrap());
 
     assert!(claim(&db, NOW).await.is_none());
-    assert_eq!(world.found(&world.chunks).await, 0);
-    assert_eq!(world.found(&[new, more].concat()).await, 3);
+    assert_eq!(world.count_found(&world.chunks).await, 0);
+    assert_eq!(world.count_found(&[first_chunks, last_chunks].concat()).await, 3);
     assert_eq!(world.list_removed().await.len(), 3);
     assert_eq!(world.models().await, models(OTHER, None));
     for id in &world.documents {
@@ -127,18 +135,18 @@ async fn concurrent_workers_publish_all_documents_once(db: Database) {
     let mut claims = Vec::new();
     let mut chunks = Vec::new();
     for _ in 0..3 {
-        let (claim, new) = embed(&db, OTHER).await;
+        let (claim, new_chunks) = embed(&db, OTHER).await;
         claims.push(claim);
-        chunks.extend(new);
+        chunks.extend(new_chunks);
     }
 
     let queue = world.queue();
-    let published = join_all(claims.iter().map(|it| queue.publish(*it))).await;
+    let outcomes = join_all(claims.iter().map(|it| queue.publish(*it))).await;
 
-    assert!(published.into_iter().all(Result::unwrap));
+    assert!(outcomes.into_iter().all(Result::unwrap));
     assert_eq!(world.models().await, models(OTHER, None));
-    assert_eq!(world.found(&world.chunks).await, 0);
-    assert_eq!(world.found(&chunks).await, 3);
+    assert_eq!(world.count_found(&world.chunks).await, 0);
+    assert_eq!(world.count_found(&chunks).await, 3);
     let mut old_chunks = world.chunks.clone();
     old_chunks.sort();
     assert_eq!(world.list_removed().await, old_chunks);
@@ -147,16 +155,16 @@ async fn concurrent_workers_publish_all_documents_once(db: Database) {
 async fn an_index_by_another_model_drops_documents_that_fail(db: Database) {
     let world = World::new(db.clone(), &["one", "two"]).await;
     world.reindex(OTHER).await;
-    let (first, new) = embed(&db, OTHER).await;
-    assert!(world.queue().publish(first).await.unwrap());
+    let (first_claim, new_chunks) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(first_claim).await.unwrap());
     let last_claim = claim(&db, NOW).await.unwrap().claim;
     let id = last_claim.document;
 
     assert!(world.queue().fail(last_claim, "damaged", None).await.unwrap());
 
     assert_eq!(world.models().await, models(OTHER, None));
-    assert_eq!(world.found(&world.chunks).await, 0);
-    assert_eq!(world.found(&new).await, 1);
+    assert_eq!(world.count_found(&world.chunks).await, 0);
+    assert_eq!(world.count_found(&new_chunks).await, 1);
 
     let failed_document = world.document(id).await;
     assert_eq!(failed_document.status, DocumentStatus::Failed);
@@ -167,9 +175,9 @@ async fn an_index_by_another_model_drops_documents_that_fail(db: Database) {
     let documents = SqlDocuments::new(db.clone());
     assert!(documents.retry(of(world.base, id), NOW, SideEffects::default()).await.unwrap());
 
-    let (again, chunks) = embed(&db, OTHER).await;
-    assert!(world.queue().publish(again).await.unwrap());
-    assert_eq!(world.found(&chunks).await, 1);
+    let (retried_claim, retried_chunks) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(retried_claim).await.unwrap());
+    assert_eq!(world.count_found(&retried_chunks).await, 1);
 }
 
 async fn an_index_by_the_same_model_keeps_documents_that_fail(db: Database) {
@@ -179,12 +187,12 @@ async fn an_index_by_the_same_model_keeps_documents_that_fail(db: Database) {
     assert!(world.queue().fail(failed, "damaged", None).await.unwrap());
     assert_eq!(world.models().await, models(MODEL, Some(MODEL)));
 
-    let (last, new) = embed(&db, MODEL).await;
-    assert!(world.queue().publish(last).await.unwrap());
+    let (last_claim, new_chunks) = embed(&db, MODEL).await;
+    assert!(world.queue().publish(last_claim).await.unwrap());
 
     assert_eq!(world.models().await, models(MODEL, None));
-    assert_eq!(world.found(&world.chunks).await, 1);
-    assert_eq!(world.found(&new).await, 1);
+    assert_eq!(world.count_found(&world.chunks).await, 1);
+    assert_eq!(world.count_found(&new_chunks).await, 1);
     let failed = world.document(failed.document).await;
     assert_eq!(failed.status, DocumentStatus::Failed);
     assert_eq!(failed.chunk_count, 1);
@@ -193,24 +201,24 @@ async fn an_index_by_the_same_model_keeps_documents_that_fail(db: Database) {
 async fn a_deleted_document_is_not_waited_for(db: Database) {
     let world = World::new(db.clone(), &["one", "two"]).await;
     world.reindex(OTHER).await;
-    let (first, new) = embed(&db, OTHER).await;
-    assert!(world.queue().publish(first).await.unwrap());
-    let waiting = world.documents.iter().find(|it| **it != first.document).unwrap();
+    let (first_claim, new_chunks) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(first_claim).await.unwrap());
+    let waiting = world.documents.iter().find(|it| **it != first_claim.document).unwrap();
 
     let documents = SqlDocuments::new(db);
     let waiting = of(world.base, *waiting);
     assert!(documents.delete(waiting, SideEffects::default()).await.unwrap());
 
     assert_eq!(world.models().await, models(OTHER, None));
-    assert_eq!(world.found(&world.chunks).await, 0);
-    assert_eq!(world.found(&new).await, 1);
+    assert_eq!(world.count_found(&world.chunks).await, 0);
+    assert_eq!(world.count_found(&new_chunks).await, 1);
 }
 
 async fn a_second_start_queues_only_failed_documents(db: Database) {
     let world = World::new(db.clone(), &["one", "two", "three"]).await;
     world.reindex(OTHER).await;
-    let (held, _) = embed(&db, OTHER).await;
-    assert!(world.queue().publish(held).await.unwrap());
+    let (held_claim, _) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(held_claim).await.unwrap());
     let failed_claim = claim(&db, NOW).await.unwrap().claim;
     assert!(world.queue().fail(failed_claim, "damaged", None).await.unwrap());
     let working_claim = claim(&db, NOW).await.unwrap().claim;
@@ -218,21 +226,21 @@ async fn a_second_start_queues_only_failed_documents(db: Database) {
     assert_eq!(world.reindex(OTHER).await, Some(1));
 
     assert!(world.queue().extend(working_claim, NOW).await.unwrap());
-    assert_eq!(world.document(held.document).await.status, DocumentStatus::Processing);
+    assert_eq!(world.document(held_claim.document).await.status, DocumentStatus::Processing);
     assert_eq!(world.document(failed_claim.document).await.status, DocumentStatus::Pending);
 }
 
 async fn another_model_starts_over(db: Database) {
     let world = World::new(db.clone(), &["one", "two"]).await;
     world.reindex(OTHER).await;
-    let (held, new) = embed(&db, OTHER).await;
-    assert!(world.queue().publish(held).await.unwrap());
+    let (held_claim, new_chunks) = embed(&db, OTHER).await;
+    assert!(world.queue().publish(held_claim).await.unwrap());
     let working_claim = claim(&db, NOW).await.unwrap().claim;
 
     assert_eq!(world.reindex("m3").await, Some(2));
 
     assert!(!world.queue().extend(working_claim, NOW).await.unwrap());
-    assert_eq!(world.list_removed().await, new);
+    assert_eq!(world.list_removed().await, new_chunks);
     for _ in 0..2 {
         let (claim, _) = embed(&db, "m3").await;
         assert!(world.queue().publish(claim).await.unwrap());
@@ -243,16 +251,16 @@ async fn another_model_starts_over(db: Database) {
 async fn documents_that_are_added_meanwhile_are_published_with_the_others(db: Database) {
     let world = World::new(db.clone(), &["one"]).await;
     world.reindex(OTHER).await;
-    let (reindexed, _) = embed(&db, OTHER).await;
+    let (reindexed_claim, _) = embed(&db, OTHER).await;
     document(&db, world.base, "two").await;
-    let (added, chunks) = embed(&db, OTHER).await;
+    let (added_claim, added_chunks) = embed(&db, OTHER).await;
 
-    assert!(world.queue().publish(added).await.unwrap());
-    assert_eq!(world.found(&chunks).await, 0);
-    assert!(world.queue().publish(reindexed).await.unwrap());
+    assert!(world.queue().publish(added_claim).await.unwrap());
+    assert_eq!(world.count_found(&added_chunks).await, 0);
+    assert!(world.queue().publish(reindexed_claim).await.unwrap());
 
-    assert_eq!(world.found(&world.chunks).await, 0);
-    assert_eq!(world.found(&chunks).await, 1);
+    assert_eq!(world.count_found(&world.chunks).await, 0);
+    assert_eq!(world.count_found(&added_chunks).await, 1);
 }
 
 async fn a_replacement_by_the_same_model_is_not_held(db: Database) {
@@ -263,11 +271,11 @@ async fn a_replacement_by_the_same_model_is_not_held(db: Database) {
     assert_eq!(world.reindex(MODEL).await, Some(1));
 
     put(&db, base, Some("a"), "two").await;
-    let (claim, new) = embed(&db, MODEL).await;
+    let (claim, new_chunks) = embed(&db, MODEL).await;
     assert!(world.queue().publish(claim).await.unwrap());
 
-    assert_eq!(world.found(&world.chunks).await, 0);
-    assert_eq!(world.found(&new).await, 1);
+    assert_eq!(world.count_found(&world.chunks).await, 0);
+    assert_eq!(world.count_found(&new_chunks).await, 1);
     assert_eq!(world.models().await, models(MODEL, None));
 }
 
@@ -275,11 +283,11 @@ async fn the_first_document_determines_the_model(db: Database) {
     let world = World::new(db.clone(), &[]).await;
     document(&db, world.base, "one").await;
     document(&db, world.base, "two").await;
-    let (first, _) = embed(&db, MODEL).await;
-    let (second, _) = embed(&db, OTHER).await;
+    let (first_claim, _) = embed(&db, MODEL).await;
+    let (second_claim, _) = embed(&db, OTHER).await;
 
-    assert!(world.queue().publish(first).await.unwrap());
-    assert!(!world.queue().publish(second).await.unwrap());
+    assert!(world.queue().publish(first_claim).await.unwrap());
+    assert!(!world.queue().publish(second_claim).await.unwrap());
 
     let repeated_job = claim(&db, NOW).await.unwrap();
     assert_eq!(repeated_job.failures, 0);
@@ -294,7 +302,7 @@ async fn an_empty_base_has_no_model(db: Database) {
 
     assert!(documents.delete(only_document, SideEffects::default()).await.unwrap());
 
-    assert_eq!(world.models().await, (None, None));
+    assert_eq!(world.models().await, Models::default());
     assert_eq!(world.reindex(OTHER).await, Some(0));
-    assert_eq!(world.models().await, (None, None));
+    assert_eq!(world.models().await, Models::default());
 }
