@@ -8,28 +8,35 @@ use serde_json::{Value, json};
 /// Group that every database has.
 const DEFAULT: &str = "00000000-0000-7000-8000-000000000001";
 
-/// Returns a call with these words as arguments.
-fn call(first: &Invocation, line: &str) -> Invocation {
-    line.split_whitespace().fold(first.beside().argument("--provision-pod"), Invocation::argument)
+/// Returns a call beside a server, with these words as arguments.
+fn call(server: &Invocation, line: &str) -> Invocation {
+    line.split_whitespace().fold(server.beside().argument("--provision-pod"), Invocation::argument)
 }
 
-/// Runs it, which must succeed. Returns the object and the warnings.
-fn provisioned(first: &Invocation, line: &str) -> (Value, String) {
-    let output = call(first, line).run();
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{line}: {errors}");
+/// Output of a command that provisions a pod.
+struct Provisioned {
+    /// Printed object.
+    object: Value,
+    warnings: String,
+}
+
+/// Runs a command beside a server, which must succeed.
+fn provisioned(server: &Invocation, line: &str) -> Provisioned {
+    let output = call(server, line).run();
+    let warnings = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{line}: {warnings}");
     let text = String::from_utf8_lossy(&output.stdout);
     assert_eq!(text.lines().count(), 1, "{text}");
-    (serde_json::from_str(&text).expect("JSON"), errors)
+    Provisioned { object: serde_json::from_str(&text).expect("JSON"), warnings }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pod_is_provisioned_beside_a_running_server() {
-    let first_invocation = Invocation::new().licensed();
-    let _server = first_invocation.start().await;
+    let server = Invocation::new().licensed();
+    let _program = server.start().await;
 
     let line = format!("create --name Weather --grant-group {DEFAULT} --operator-skill plan");
-    let (created, warnings) = provisioned(&first_invocation, &line);
+    let Provisioned { object: created, warnings } = provisioned(&server, &line);
 
     let keys: Vec<_> = created.as_object().expect("an object").keys().cloned().collect();
     let expected = ["connectorId", "operatorId", "token", "grantedGroupIds", "resolvedMemberCount"];
@@ -40,14 +47,14 @@ async fn a_pod_is_provisioned_beside_a_running_server() {
     assert!(warnings.contains("no chat can reach the pod"), "{warnings}");
 
     let id = created["connectorId"].as_str().expect("an id");
-    let (issued, _) = provisioned(&first_invocation, &format!("issue-token --connector {id}"));
+    let issued = provisioned(&server, &format!("issue-token --connector {id}")).object;
     assert_eq!(issued["connectorId"], created["connectorId"]);
     assert_eq!(issued["operatorId"], created["operatorId"]);
     assert_ne!(issued["token"], created["token"]);
 
-    let (alone, warnings) = provisioned(&first_invocation, "create --name=Alone");
-    assert_eq!(alone["operatorId"], json!(null));
-    assert_eq!(alone["grantedGroupIds"], json!([]));
+    let Provisioned { object: ungranted, warnings } = provisioned(&server, "create --name=Alone");
+    assert_eq!(ungranted["operatorId"], json!(null));
+    assert_eq!(ungranted["grantedGroupIds"], json!([]));
     assert!(warnings.contains("the pod serves nothing"), "{warnings}");
 
     let unknown_id = "0199f0e0-0000-7000-8000-0000000000ff";
@@ -62,18 +69,18 @@ async fn a_pod_is_provisioned_beside_a_running_server() {
         ("issue-token".to_owned(), "needs --connector"),
         ("remove".to_owned(), "create or issue-token"),
     ] {
-        let refusal = call(&first_invocation, &line).fails();
+        let refusal = call(&server, &line).fails();
         assert!(refusal.contains(code), "{line}: {refusal}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_are_administered_beside_a_running_server() {
-    let first_invocation = Invocation::new().licensed();
-    let _server = first_invocation.start().await;
+    let server = Invocation::new().licensed();
+    let _program = server.start().await;
     let admin = |line: &str| {
         let words = format!("admin pods {line}");
-        words.split_whitespace().fold(first_invocation.beside(), Invocation::argument)
+        words.split_whitespace().fold(server.beside(), Invocation::argument)
     };
     let prints = |line: &str| {
         let output = admin(line).run();
@@ -82,7 +89,7 @@ async fn pods_are_administered_beside_a_running_server() {
     };
     assert!(prints("list").starts_with("No connectors"));
 
-    let (created, _) = provisioned(&first_invocation, "create --name Weather");
+    let created = provisioned(&server, "create --name Weather").object;
     let id = created["connectorId"].as_str().expect("an id");
     let listed = prints("list");
     assert!(listed.contains(&format!("Weather ({id}), 0 groups, token until")), "{listed}");
@@ -105,10 +112,10 @@ async fn pods_are_administered_beside_a_running_server() {
 async fn groups_are_granted_with_their_feature_only() {
     let mut terms = terms();
     terms.features = Some([Feature::AiProxy].into());
-    let first_invocation = Invocation::new().file("license.lic", &licence(&terms));
-    let _server = first_invocation.start().await;
+    let server = Invocation::new().file("license.lic", &licence(&terms));
+    let _program = server.start().await;
     let line = format!("create --name Weather --grant-group {DEFAULT}");
-    let refusal = call(&first_invocation, &line).fails();
+    let refusal = call(&server, &line).fails();
     assert!(refusal.contains("GroupManagement"), "{refusal}");
-    provisioned(&first_invocation, "create --name Weather");
+    provisioned(&server, "create --name Weather");
 }

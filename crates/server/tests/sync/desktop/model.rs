@@ -107,35 +107,44 @@ impl<'a> RowHistory<'a> {
     }
 
     fn assert_stored(&self, row: &Row, channel: Channel, context: &str) {
-        let same = |it: &Row| it.fields == row.fields;
-        let won = if channel == Channel::Sessions {
-            self.versions.iter().any(|(_, it)| same(it))
+        let has_fields = |it: &Row| it.fields == row.fields;
+        let is_newest = if channel == Channel::Sessions {
+            self.versions.iter().any(|(_, it)| has_fields(it))
         } else {
-            self.pushes_of_newest().any(|(_, it)| same(it))
+            self.pushes_of_newest().any(|(_, it)| has_fields(it))
         };
-        assert!(won, "{context}: sync 2.4, row 2: {row:?} is not the newest version");
+        assert!(is_newest, "{context}: sync 2.4, row 2: {row:?} is not the newest version");
 
-        let ends = self.pushes_of_newest().map(|(push, _)| push.end).min().expect("a version");
-        let starts = self.pushes_of_newest().map(|(push, _)| push.start).min().expect("a version");
+        let first_end = self.pushes_of_newest().map(|(push, _)| push.end).min().expect("a version");
+        let first_start =
+            self.pushes_of_newest().map(|(push, _)| push.start).min().expect("a version");
         for deletion in &self.deletions {
-            let after = deletion.start > ends;
-            assert!(!after, "{context}: row 34: deleted after its newest version, and back again");
+            let is_later = deletion.start > first_end;
+            assert!(
+                !is_later,
+                "{context}: row 34: deleted after its newest version, and back again"
+            );
+
             let was_there = self.versions.iter().any(|(push, _)| push.end < deletion.start);
-            let only = self.deletions.iter().all(|it| it.start >= deletion.start);
-            let before = deletion.end < starts && was_there && only;
-            let time = deletion.claimed.rounded().min(deletion.server.0);
-            let superseded = before && time >= self.newest;
-            assert!(!superseded, "{context}: row 34: revived by a version older than its deletion");
+            let is_first_deletion = self.deletions.iter().all(|it| it.start >= deletion.start);
+            let is_earlier = deletion.end < first_start && was_there && is_first_deletion;
+            let deletion_time = deletion.claimed.rounded().min(deletion.server.0);
+            let is_superseded = is_earlier && deletion_time >= self.newest;
+            assert!(
+                !is_superseded,
+                "{context}: row 34: revived by a version older than its deletion"
+            );
         }
     }
 
     fn assert_deleted(&self, context: &str) {
-        let starts = self.pushes_of_newest().map(|(push, _)| push.start).min().expect("a version");
-        let explained = self.deletions.iter().any(|deletion| {
-            let time = deletion.claimed.rounded().min(deletion.server.1);
-            let there = self.versions.iter().any(|(push, _)| push.start < deletion.end);
-            there && (deletion.end > starts || time >= self.newest)
+        let first_start =
+            self.pushes_of_newest().map(|(push, _)| push.start).min().expect("a version");
+        let is_explained = self.deletions.iter().any(|deletion| {
+            let deletion_time = deletion.claimed.rounded().min(deletion.server.1);
+            let was_there = self.versions.iter().any(|(push, _)| push.start < deletion.end);
+            was_there && (deletion.end > first_start || deletion_time >= self.newest)
         });
-        assert!(explained, "{context}: row 34: gone, and no deletion can have done that");
+        assert!(is_explained, "{context}: row 34: gone, and no deletion can have done that");
     }
 }
