@@ -77,7 +77,7 @@ pub(crate) enum CopiedVectors {
 }
 
 impl CopiedVectors {
-    /// Returns the vectors that remain right for new chunks. `needs_contexts` tells
+    /// Returns the vectors that remain right for new chunks. `needs_contexts` means
     /// that chunks without a context get one, which changes their vectors.
     pub(crate) fn new(is_same_model: bool, needs_contexts: bool) -> Self {
         match (is_same_model, needs_contexts) {

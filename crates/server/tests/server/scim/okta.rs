@@ -73,7 +73,11 @@ async fn a_group_is_pushed_with_its_members(database: TestDatabase) {
     let path = path_of(&creation_response.body);
 
     let renamed = json!([{
-        "op": "replace", "value": { "id": creation_response.body["id"], "displayName": "Test SCIMv2 renamed" },
+        "op": "replace",
+        "value": {
+            "id": creation_response.body["id"],
+            "displayName": "Test SCIMv2 renamed",
+        },
     }]);
     assert_eq!(
         server.patch(&creation_response.body, renamed).await["displayName"],
