@@ -46,18 +46,21 @@ fn backfill(migrations: [&str; 3]) -> Outcome<String> {
     Ok(statements)
 }
 
-/// Seeds a database of PostgreSQL.
+/// Seeds a database of PostgreSQL. Statements are planned by the tables that the ones
+/// before have filled.
 pub(super) fn postgres(session: &Session, Size { users, entries, calls }: Size) -> Outcome<()> {
     session.run(&format!(
         "INSERT INTO accounts (id, email, email_folded, display_name, provider, customer_type, created_at)
             SELECT gen_random_uuid(), 'copy' || n || '@bench.example', 'copy' || n || '@bench.example',
                 'Copy ' || n, 'local', 0, '2020-01-01'::timestamptz + n * interval '1 second'
             FROM generate_series(1, {users}) n;
+        ANALYZE accounts;
         INSERT INTO audit_entries (id, at, action, object, request, position, link)
             SELECT gen_random_uuid(), '2020-01-01'::timestamptz + n * interval '1 year' / {entries},
                 CASE WHEN n % 10000 = 7 THEN '{RARE_ACTION}' ELSE 'session.started' END,
                 'group:' || n, n::text, 1000000000 + n, decode(md5(n::text), 'hex')
             FROM generate_series(1, {entries}) n;
+        ANALYZE audit_entries;
         INSERT INTO audit_identities (entry_id, part, user_id)
             SELECT audit_entries.id, 'actor', ids[1 + (audit_entries.position % {users})::int]
             FROM audit_entries,
@@ -71,6 +74,7 @@ pub(super) fn postgres(session: &Session, Size { users, entries, calls }: Size) 
                 '00000000-0000-7000-8000-000000000001', 1000
             FROM generate_series(1, {calls}) n,
                 (SELECT array_agg(id) AS ids FROM accounts WHERE email LIKE 'copy%') AS accounts;
+        ANALYZE ai_usage;
         {}
         ANALYZE;",
         backfill(POSTGRES_SUMS)?
