@@ -6,6 +6,7 @@ use pia_identity::Provider;
 use pia_kernel::{Language, RequestContext, Unavailable};
 use pia_web::{ApiError, Runner};
 
+use crate::account::origins::AddressLocations;
 use crate::accounts::AccountService;
 
 /// Services of the account pages. The app stores them as its data.
@@ -21,6 +22,8 @@ pub struct AccountPages {
     pub has_passkeys: bool,
     /// Public URL of the server.
     pub public_url: String,
+    /// Locations of IP addresses, if a database is configured.
+    pub locations: Option<Arc<dyn AddressLocations>>,
     /// Runner of use cases.
     pub runner: Runner,
 }

@@ -25,6 +25,7 @@ mod ui;
 mod upload;
 mod well_known;
 
+pub use account::origins::AddressLocations;
 pub use account_pages::AccountPages;
 pub use accounts::{
     AccountService, EmailRequestResult, NewPassword, PasswordResetResult, RegistrationInput,

@@ -13,7 +13,6 @@ use pia_identity::{CallerState, ReauthProof};
 use pia_kernel::{Language, Secret, UserId};
 use pia_web::{ApiError, Caller, Gates};
 
-use crate::AccountPages;
 use crate::form_fields::FormFields;
 use crate::page::scripted_page;
 use crate::proof::PROOF;
@@ -22,6 +21,7 @@ use crate::texts::{common, errors, field_errors};
 use crate::ui::form::{FieldControl, Form};
 use crate::ui::view::{Notice, SectionPart};
 use crate::ui::{ErrorText, Text, View};
+use crate::{AccountPages, AddressLocations};
 
 /// Cookie of the language that was chosen on a page.
 const LANGUAGE_COOKIE: &str = "pia_language";
@@ -45,6 +45,8 @@ pub(crate) struct PageContext {
     csrf_token: String,
     server_name: String,
     public_url: String,
+    /// Locations of IP addresses, if a database is configured.
+    pub(crate) locations: Option<Arc<dyn AddressLocations>>,
 }
 
 impl FromRequest for PageContext {
@@ -72,6 +74,7 @@ impl PageContext {
             csrf_token,
             server_name: pages.name.clone(),
             public_url: pages.public_url.clone(),
+            locations: pages.locations.clone(),
         })
     }
 

@@ -113,6 +113,7 @@ pub(crate) fn account_pages(accounts: Arc<Accounts>) -> AccountPages {
         providers: Vec::new(),
         has_passkeys: false,
         public_url: "https://pia.example.com/pia".to_owned(),
+        locations: None,
         runner: Runner::on_current_runtime(),
     }
 }

@@ -7,7 +7,6 @@ use pia_kernel::{PageRequest, SessionId, Unavailable};
 use pia_web::{ApiError, Paging, PathId, Route};
 
 use super::device_names::device_name;
-use super::origins::origin;
 use super::sign_in_history::{history_section, method_name};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -117,7 +116,7 @@ fn session_row(
         Some(name) => Cell::text(name).detail(&program),
         None => Cell::text(&program),
     };
-    let origin = origin(page.language, entry.device.address);
+    let origin = page.origin(entry.device.address);
     let began = Cell::text(format::time(page.language, entry.began_at));
     let is_current = entry.session == current;
     let used = if is_current {

@@ -4,7 +4,6 @@ use pia_identity::{SignInEntry, SignInMethod, SignInOutcome};
 use pia_web::ApiError;
 
 use super::device_names::device_name;
-use super::origins::origin;
 use super::sessions::{DEVICE, ORIGIN};
 use crate::page_context::PageContext;
 use crate::ui::table::Tone;
@@ -67,6 +66,6 @@ fn attempt_row(page: &PageContext, entry: &SignInEntry) -> Row {
         Cell::text(format::time(page.language, entry.at)),
         Cell::badge(name, tone).detail(method_name(page, &entry.method)),
         Cell::text(device_name(page.language, &entry.device)),
-        Cell::text(origin(page.language, entry.device.address)),
+        Cell::text(page.origin(entry.device.address)),
     ])
 }

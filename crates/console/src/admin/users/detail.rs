@@ -10,7 +10,6 @@ use pia_web::ApiError;
 
 use super::{EMAIL, ROLE, TITLE, effective, role_name, role_options, status_cell};
 use crate::account::device_names::device_name;
-use crate::account::origins::origin;
 use crate::admin::assignments::schedules;
 use crate::admin::devices;
 use crate::page_context::PageContext;
@@ -283,7 +282,7 @@ fn sessions_section(page: &PageContext, detail: &UserDetail, path: &str) -> Sect
 fn session_row(page: &PageContext, session: &SessionEntry) -> Row {
     let name = device_name(page.language, &session.device);
     Row::new(vec![
-        Cell::text(name).detail(origin(page.language, session.device.address)),
+        Cell::text(name).detail(page.origin(session.device.address)),
         Cell::text(format::time(page.language, session.began_at)),
         Cell::text(format::time(page.language, session.used_at)),
     ])
