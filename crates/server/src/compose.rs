@@ -51,6 +51,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::free_group::FreeGroup;
+use crate::location_database::LocationDatabaseError;
 use crate::{audit_sequencer, checkpoints, database_health, settings_follower};
 use assignments::AssignmentParts;
 use infrastructure::Infrastructure;
@@ -137,6 +138,9 @@ pub enum ComposeError {
     /// The workflow engine cannot be used.
     #[error("SVC-RUN-012: the workflow engine cannot be used: {0}")]
     Workflow(String),
+    /// The database of locations cannot be used.
+    #[error(transparent)]
+    Locations(#[from] LocationDatabaseError),
     /// Settings that were changed in the console cannot be read.
     #[error("SVC-RUN-008: the settings that were changed in the console cannot be read: {0}")]
     Settings(Unavailable),

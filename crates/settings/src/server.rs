@@ -45,6 +45,8 @@ pub struct ServerConfig {
     pub max_connections_per_worker: usize,
     /// Maximum number of bytes of bodies in memory, over all requests.
     pub max_body_memory: usize,
+    /// File with the locations of IP addresses.
+    pub location_database: Option<PathBuf>,
     /// Certificate, if the server terminates TLS itself.
     pub tls: Option<TlsFiles>,
 }
@@ -70,6 +72,7 @@ impl ServerConfig {
         let address = from.restart("Address").or(SocketAddr::from((host, PORT)));
         let base_path =
             from.restart("BasePath").optional::<BasePath>().map(|it| it.0).unwrap_or_default();
+        let location_database = from.restart("LocationDatabasePath").optional::<PathBuf>();
         let tls = TlsFiles::from_section(&mut from.section("Tls"));
         let configured = configured_url(from);
         let base = configured.as_ref().map_or(base_path.as_str(), BaseUrl::as_str);
@@ -106,6 +109,7 @@ impl ServerConfig {
                 .restart("MaxBodyMemory")
                 .within(ByteSize::mib(256), MAX_BODY_SIZE..=ByteSize(usize::MAX))
                 .0,
+            location_database: location_database.map(|it| from.dir().join(it)),
             tls,
         };
         config.warn(from);

@@ -1,7 +1,9 @@
 //! Infrastructure of all domains: database, keys, licence and setup.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use pia_console::AddressLocations;
 use pia_kernel::{Clock, LiveSetting, Unavailable};
 use pia_policy::{Feature, VerifyingKey};
 use pia_sealing::{AcceptNew, KeyGuardOutcome, MasterKeyError, MasterKeys, Sealer, ServerSeal};
@@ -16,6 +18,7 @@ use pia_upstream::Tls;
 use super::ComposeError;
 use crate::bridges::FeatureLicence;
 use crate::licence::LicenceFile;
+use crate::location_database::{LocationDatabase, LocationDatabaseError};
 use crate::setup::{Administrators, Setup};
 
 /// Infrastructure of all domains.
@@ -34,6 +37,8 @@ pub(super) struct Infrastructure<'a> {
     pub(super) tls: Tls,
     /// Gaps in which no stamps were issued.
     pub(super) stamp_gaps: StampGaps,
+    /// Locations of IP addresses, if a database is configured.
+    pub(super) locations: Option<Arc<dyn AddressLocations>>,
 }
 
 impl<'a> Infrastructure<'a> {
@@ -42,6 +47,7 @@ impl<'a> Infrastructure<'a> {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
         let start = config.latest();
+        let locations = open_locations(start.server.location_database.as_deref())?;
         let db = pia_storage::start(start.database.startup.clone()).await?;
         let encryption = &start.encryption;
         let accept = if encryption.accept_new_master_key { AcceptNew::Yes } else { AcceptNew::No };
@@ -62,7 +68,19 @@ impl<'a> Infrastructure<'a> {
         let sealer = Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())));
         let tls = Tls::native()?;
 
-        Ok(Self { config, clock, db, sealer, server_seal, mail, licence, setup, tls, stamp_gaps })
+        Ok(Self {
+            config,
+            clock,
+            db,
+            sealer,
+            server_seal,
+            mail,
+            licence,
+            setup,
+            tls,
+            stamp_gaps,
+            locations,
+        })
     }
 
     pub(super) fn clock(&self) -> Arc<dyn Clock> {
@@ -78,6 +96,13 @@ impl<'a> Infrastructure<'a> {
     pub(super) fn public_url(&self) -> String {
         self.config.latest().server.public_url.as_str().to_owned()
     }
+}
+
+fn open_locations(
+    path: Option<&Path>,
+) -> Result<Option<Arc<dyn AddressLocations>>, LocationDatabaseError> {
+    let Some(path) = path else { return Ok(None) };
+    Ok(Some(Arc::new(LocationDatabase::open(path)?)))
 }
 
 /// Returns the keys that data is sealed with. Fails if the stored data was

@@ -160,7 +160,7 @@ pub(super) fn account_pages(
         providers: base.config.latest().oauth.providers.providers.keys().copied().collect(),
         has_passkeys: use_cases.identity.passkey_sign_in.is_available(),
         public_url: base.config.latest().server.public_url.to_string(),
-        locations: None,
+        locations: base.locations.clone(),
         runner: runner.clone(),
     }
 }

@@ -10,6 +10,7 @@ mod groups;
 mod html;
 mod lists;
 mod operation;
+mod origins;
 mod pictures;
 mod planted;
 mod profile;

@@ -97,6 +97,16 @@ fn an_invalid_source_prevents_the_start() {
 }
 
 #[test]
+fn an_unusable_location_database_prevents_the_start() {
+    let start = || Invocation::new().licensed().file("text.mmdb", "no database");
+    for name in ["text.mmdb", "missing.mmdb"] {
+        let error = start().with("Server__LocationDatabasePath", name).fails();
+
+        assert!(error.contains("SVC-RUN-013") && error.contains(name), "{error}");
+    }
+}
+
+#[test]
 fn help_and_version_require_no_settings() {
     let help = Invocation::bare().argument("--help").run();
     let version = Invocation::bare().argument("--version").run();

@@ -298,6 +298,7 @@ fn relative_paths_start_at_the_content_root() {
     let operator = Operator::development()
         .argument("License:Path=keys/a.lic")
         .argument("Setup:TokenPath=/run/token")
+        .argument("Server:LocationDatabasePath=city.mmdb")
         .argument("Server:Tls:CertificatePath=a.pem")
         .argument("Server:Tls:KeyPath=/etc/b.pem");
     let root = operator.dir.path();
@@ -306,6 +307,7 @@ fn relative_paths_start_at_the_content_root() {
 
     assert_eq!(config.license.path, root.join("keys/a.lic"));
     assert_eq!(config.setup.token_path, std::path::Path::new("/run/token"));
+    assert_eq!(config.server.location_database, Some(root.join("city.mmdb")));
     let tls = config.server.tls.unwrap();
     assert_eq!(tls.certificate, root.join("a.pem"));
     assert_eq!(tls.key, std::path::Path::new("/etc/b.pem"));
