@@ -40,7 +40,7 @@ async fn a_request_with_images_may_have_32_mib_and_no_more() {
     let prefix = br#"{"messages":"#;
     let end = body.windows(2).rposition(|it| it == b"]}").unwrap();
     let messages = &body[prefix.len()..end];
-    assert_eq!(accepted_response.status, 200, "{}", conflict_response.text());
+    assert_eq!(accepted_response.status, 200, "{}", accepted_response.text());
     assert!(
         forwarded.starts_with(prefix)
             && forwarded[prefix.len()..].starts_with(&messages[..32 * MIB - 64])

@@ -328,12 +328,12 @@ async fn usage_by_model_is_paged_sorted_and_searched(database: TestDatabase) {
     for number in 0..60 {
         let sums = "failed, input_tokens, cached_input_tokens, output_tokens, spent_micros, \
                     timed_calls, duration_millis";
-        app.execute(&format!(
+        let copy = format!(
             "INSERT INTO usage_by_group (day, group_id, provider, model, calls, {sums})
             SELECT day, group_id, provider, 'planted-{number:02}', {number} + 2, {sums}
             FROM usage_by_group WHERE model = 'test-model'"
-        ))
-        .await;
+        );
+        TestApp::execute(&app, &copy).await;
     }
     let open =
         async |query: &str| console.get(&format!("/admin/usage?by=model{query}")).await.text();

@@ -49,7 +49,7 @@ async fn entries_are_searched_by_page(database: TestDatabase) {
     assert_eq!(count(&earlier_body), Some(1));
 
     let oldest = console.get(&format!("{AUDIT}?action=Group.Created&sort=created&limit=1")).await;
-    assert_eq!(oldest.body["items"], last["items"]);
+    assert_eq!(oldest.body["items"], last_body["items"]);
 
     for wrong in ["user=x", "since=yesterday", "limit=0", "cursor=x", "sort=user"] {
         assert_eq!(console.get(&format!("{AUDIT}?{wrong}")).await.status, 400, "{wrong}");

@@ -96,8 +96,8 @@ async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_only(db: Database) 
     let later_key = new(&db, ada, 2).await;
     let sooner = new(&db, ada, 1).await;
     let later = NewApiKey {
-        entry: ApiKeyEntry { expires_at: Some(START + Duration::from_hours(1)), ..later.entry },
-        ..later
+        entry: ApiKeyEntry { expires_at: Some(START + Duration::from_hours(1)), ..later_key.entry },
+        ..later_key
     };
     let keys = SqlApiKeys::new(db.clone());
 
