@@ -87,7 +87,7 @@ async fn a_schedule_is_stored_changed_and_deleted_by_its_user_alone(db: Database
 
     assert_eq!(ScheduleStore::update(&store, bob, change.clone()).await.unwrap(), None);
     let updated = ScheduleStore::update(&store, ada, change.clone()).await.unwrap();
-    let expected = Schedule { created_at: at(0), ..changed };
+    let expected = Schedule { created_at: at(0), ..change };
     assert_eq!(updated.as_ref(), Some(&expected));
     assert_eq!(list(&db, ada).await, [expected]);
 

@@ -60,7 +60,7 @@ async fn concurrent_questions_do_not_exceed_the_limit_of_the_group(db: Database)
     log.record(DEFAULT, "d", after(6), 3).await.unwrap();
     assert_eq!(texts(&log, DEFAULT).await, ["d", "a", "c"]);
 
-    let new: Vec<String> = (0..10).map(|it| format!("new {it}")).collect();
+    let new_texts: Vec<String> = (0..10).map(|it| format!("new {it}")).collect();
     let records = new_texts.iter().map(|it| log.record(DEFAULT, it, after(7), 3));
     assert!(join_all(records).await.iter().all(Result::is_ok));
     let texts = texts(&log, DEFAULT).await;

@@ -39,7 +39,7 @@ async fn a_role_is_granted_within_the_licence_with_an_audit_entry() {
         .expect_set_role()
         .withf(move |it, role, max, effects| {
             (*it, *role, *max) == (user, Role::Admin, Some(2))
-                && *effects == done(NOW, Some(by), user, "role.admin_granted")
+                && *effects == audit_effects(NOW, Some(by), user, "role.admin_granted")
         })
         .once()
         .returning(|_, _, _, _| Ok(RoleChangeOutcome::Done));
