@@ -9,7 +9,7 @@ pub(crate) mod device_names;
 mod devices;
 mod email;
 pub(crate) mod origins;
-mod owner_proofs;
+pub(crate) mod owner_proofs;
 mod passkeys;
 mod passwords;
 mod profile;

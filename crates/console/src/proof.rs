@@ -9,6 +9,7 @@ use pia_identity::{FactorAnswer, ReauthProof};
 use pia_kernel::Secret;
 use pia_web::ApiError;
 
+use crate::account::owner_proofs::OwnerProofs;
 use crate::form_fields::FormFields;
 use crate::page_context::PageContext;
 use crate::ui::{Field, Form, Section, Text, View};
@@ -30,6 +31,12 @@ const LABEL: Text = Text::new("Password or code", "Passwort oder Code");
 const HINT: Text = Text::new(
     "Your password, or the six digits from your authenticator app.",
     "Ihr Passwort oder die sechs Ziffern aus Ihrer Authenticator-App.",
+);
+const NO_PROOF: Text = Text::new(
+    "Your account has no password, authenticator app or passkey. Sign out and in again, then \
+     repeat this within ten minutes.",
+    "Ihr Konto hat weder Passwort noch Authenticator-App oder Passkey. Melden Sie sich ab und \
+     wieder an, und wiederholen Sie dies innerhalb von zehn Minuten.",
 );
 const USE_PASSKEY: Text = Text::new("Use a passkey", "Passkey verwenden");
 
@@ -85,15 +92,22 @@ pub(crate) async fn ask_for_proof(
     };
     let Err(err) = outcome else { return Ok(None) };
 
-    let field = Field::password(PROOF, page.t(LABEL), "current-password").hint(page.t(HINT));
-    let form = repeated_form(page, fields, CONFIRM).field(field);
-    let mut view = View::new(page.t(TITLE)).section(Section::new("owner", "").form(form));
+    let mut view = View::new(page.t(TITLE));
+    if OwnerProofs::load(page).await?.has_any() {
+        let field = Field::password(PROOF, page.t(LABEL), "current-password").hint(page.t(HINT));
+        let form = repeated_form(page, fields, CONFIRM).field(field);
+        view = view.section(Section::new("owner", "").form(form));
+    }
+
     if has_passkey(page).await? {
         let form = Form {
             script: "passkey-proof",
             ..repeated_form(page, fields, USE_PASSKEY).hidden(CHALLENGE, "").hidden(CREDENTIAL, "")
         };
         view = view.section(Section::new("passkey", "").form(form));
+    }
+    if view.sections.is_empty() {
+        view = view.section(Section::new("owner", "").paragraph(page.t(NO_PROOF)));
     }
 
     page.refuse(view, err).map(Some)

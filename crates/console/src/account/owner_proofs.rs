@@ -24,7 +24,7 @@ const MISSING: Text = Text::new(
 /// Proofs of ownership that an account can present. The owner of an account
 /// without any must have signed in recently.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct OwnerProofs {
+pub(crate) struct OwnerProofs {
     /// True if the account has a password.
     pub(super) has_password: bool,
     /// True if an authenticator app is set up.
@@ -33,7 +33,7 @@ pub(super) struct OwnerProofs {
 
 impl OwnerProofs {
     /// Loads the proofs of the caller's account.
-    pub(super) async fn load(page: &PageContext) -> Result<Self, ApiError> {
+    pub(crate) async fn load(page: &PageContext) -> Result<Self, ApiError> {
         let user = page.user();
         page.run(|api| async move {
             let has_password = api.identity.accounts.me(user).await?.provider == LOCAL;
@@ -41,6 +41,11 @@ impl OwnerProofs {
             Ok::<_, AccountError>(Self { has_password, has_factor })
         })
         .await
+    }
+
+    /// Returns whether the account has a password or an authenticator app.
+    pub(crate) fn has_any(self) -> bool {
+        self.has_password || self.has_factor
     }
 
     /// Adds a field for any proof to a form.

@@ -22,6 +22,7 @@ use super::signed_in::{ADA, Visitor, pages, start_with_admin, with_unknown_ids};
 on_both_databases!(
     a_form_is_sent_again_with_the_proof_that_it_needs,
     a_passkey_of_the_account_is_a_proof,
+    an_account_without_a_password_is_asked_for_other_proofs_only,
     a_secret_is_entered_again_instead_of_repeated,
     each_form_needs_a_proof_as_listed,
     a_dangerous_act_does_nothing_without_a_proof,
@@ -267,6 +268,31 @@ async fn a_passkey_of_the_account_is_a_proof(database: TestDatabase) {
     assert_eq!(changed.status, 303, "{}", changed.text());
     assert_eq!(app.count("setting_overrides WHERE value LIKE '%closed%'").await, 1);
     assert!(!is_confirmation(&free), "{}: {}", free.status, free.text());
+}
+
+async fn an_account_without_a_password_is_asked_for_other_proofs_only(database: TestDatabase) {
+    const PATH: &str = "/admin/settings/LocalAuth:Registration/change";
+    let clock = manual_clock();
+    let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = start_with_admin(config.with("Server__PublicUrl", ORIGIN)).await;
+    enrol(&device(&app).await, &mut Authenticator::new(), "Key").await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    app.execute("UPDATE accounts SET provider = 'google', password_hash = NULL").await;
+    clock.advance(STALE);
+
+    let with_passkey = send(&ada, PATH, &[("value", "closed")]).await;
+    app.execute("DELETE FROM passkeys").await;
+    let without_any = send(&ada, PATH, &[("value", "closed")]).await;
+
+    for question in [&with_passkey, &without_any] {
+        assert_eq!(question.status, 403, "{}", question.text());
+        assert!(!question.text().contains("name=\"proof\""), "{}", question.text());
+    }
+    assert!(with_passkey.text().contains("Use a passkey"), "{}", with_passkey.text());
+    assert!(!with_passkey.text().contains("no password"), "{}", with_passkey.text());
+    let advice = "no password, authenticator app or passkey. Sign out and in again";
+    assert!(without_any.text().contains(advice), "{}", without_any.text());
+    assert_eq!(app.count("setting_overrides").await, 0);
 }
 
 async fn a_secret_is_entered_again_instead_of_repeated(database: TestDatabase) {
