@@ -15,7 +15,7 @@ use pia_web::{ApiError, Caller, Gates};
 
 use crate::form_fields::FormFields;
 use crate::page::scripted_page;
-use crate::proof::PROOF;
+use crate::proof::{PROOF, SECRET_VALUE};
 use crate::shell::Shell;
 use crate::texts::{common, errors, field_errors};
 use crate::ui::form::{FieldControl, Form};
@@ -359,8 +359,8 @@ pub(crate) fn remember_language(request: &HttpRequest, response: &mut HttpRespon
 }
 
 /// Attaches the errors of fields to the forms of a page, and returns the first
-/// error of a field that no form has. The JSON API reports an error of the proof
-/// of ownership under other names.
+/// error of a field that no form has. The JSON API reports errors of the proof of
+/// ownership and of a secret's value under other names.
 fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<ErrorText> {
     let (code, _) = err.code_and_message();
     if WRONG_PROOFS.contains(&code) {
@@ -377,7 +377,9 @@ fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<
         let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
         let message = field_errors::field_text(language, text("code"), text("message"));
         let is_proof = text("code") == "required" && ["", "password"].contains(&text("field"));
-        let has_field = mark(view, if is_proof { PROOF } else { text("field") }, &message);
+        let name = if is_proof { PROOF } else { text("field") };
+        let has_field =
+            mark(view, name, &message) || (name == "value" && mark(view, SECRET_VALUE, &message));
         if code == "validation_failed" && !has_field {
             unattached = unattached.or(Some(message));
         }

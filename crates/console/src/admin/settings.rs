@@ -210,7 +210,9 @@ async fn show(page: PageContext, key: Path<String>) -> PageResult {
 async fn change(page: PageContext, key: Path<String>, ProvedForm(form): ProvedForm) -> PageResult {
     let by = page.user();
     let name = key.clone();
-    let value = form.some(SECRET_VALUE).unwrap_or_else(|| form.text("value").to_owned());
+    // A secret may begin or end with a blank.
+    let secret = form.secret(SECRET_VALUE).reveal();
+    let value = if secret.is_empty() { form.text("value").to_owned() } else { secret };
     let result =
         page.run(|api| async move { api.settings.set(by, &[(name.as_str(), value)]).await }).await;
     match result {

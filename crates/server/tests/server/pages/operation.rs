@@ -25,6 +25,7 @@ on_both_databases!(
     the_last_runs_of_maintenance_are_listed,
     settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
     the_reason_of_an_invalid_setting_is_quoted_on_german_pages,
+    a_secret_setting_keeps_its_blanks_and_its_error_leads_to_the_field,
     a_licence_in_force_is_replaced,
     a_wait_after_wrong_passwords_is_displayed_until_it_ends,
     members_who_used_most_are_listed_for_administrators,
@@ -203,6 +204,28 @@ async fn the_reason_of_an_invalid_setting_is_quoted_on_german_pages(database: Te
     let count = german.text().matches(text).count();
     assert_eq!(count, 2, "at the field and above the form: {}", german.text());
     assert!(!english.text().contains("<span lang"), "{}", english.text());
+}
+
+async fn a_secret_setting_keeps_its_blanks_and_its_error_leads_to_the_field(
+    database: TestDatabase,
+) {
+    const PATH: &str = "/admin/settings/Metrics:Token/change";
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+    let change = async |secret: &str| {
+        ada.post(PATH, &[], &form(&[("csrfToken", &token), ("secret", secret)])).await
+    };
+
+    let with_blank = change("an0ther-word-of-thirty-two-letters ").await;
+    let without_blank = change("an0ther-word-of-thirty-two-letters").await;
+
+    assert_eq!(with_blank.status, 400, "{}", with_blank.text());
+    for text in ["signs without blanks", "<a href=\"#change-secret\">"] {
+        assert!(with_blank.text().contains(text), "{text}: {}", with_blank.text());
+    }
+    assert!(!with_blank.text().contains("thirty-two-letters"), "{}", with_blank.text());
+    assert_eq!(without_blank.status, 303, "{}", without_blank.text());
 }
 
 async fn a_licence_in_force_is_replaced(database: TestDatabase) {
