@@ -179,6 +179,14 @@ impl SettingOverrides {
         Ok(list)
     }
 
+    /// Returns the changes of settings that this version does not have, which have no effect.
+    pub async fn unused(&self) -> Result<Vec<SettingOverride>, SettingOverrideError> {
+        let OverrideLayer { settings: mut changes, .. } = self.store.load().await?;
+        let running = self.running.all();
+        changes.retain(|change| !running.iter().any(|it| it.key == change.key));
+        Ok(changes)
+    }
+
     /// Changes settings, by key, on this instance, and within seconds on all
     /// others. They are validated together: either all are changed or none.
     pub async fn set(
@@ -206,9 +214,16 @@ impl SettingOverrides {
         Err(Unavailable::new("settings", "too many changes at once").into())
     }
 
-    /// Reverts a change: the value of the other layers is in force again.
+    /// Reverts a change: the value of the other layers is in force again. An unused change is
+    /// removed.
     pub async fn reset(&self, by: UserId, key: &str) -> Result<(), SettingOverrideError> {
-        let RunningSetting { key, .. } = self.find(key)?;
+        let key = match self.find(key) {
+            Ok(setting) => setting.key,
+            Err(unknown) => {
+                let mut unused = self.unused().await?.into_iter();
+                unused.find(|it| it.key.eq_ignore_ascii_case(key)).ok_or(unknown)?.key
+            }
+        };
         let object = format!("setting:{key}");
         let effects = SideEffects::of_object(self.clock.now(), Some(by), object, "Setting.Reset");
 

@@ -69,6 +69,12 @@ const RESET_HINT: Text = Text::new(
     "Restores the value from files or the environment, or else the default.",
     "Stellt den Wert aus Dateien oder der Umgebung wieder her, andernfalls den Standard.",
 );
+const UNUSED: Text = Text::new("No longer used", "Nicht mehr verwendet");
+const UNUSED_HINT: Text = Text::new(
+    "Values that were set here for settings of another version. They have no effect.",
+    "Hier gesetzte Werte für Einstellungen einer anderen Version. Sie haben keine Wirkung.",
+);
+const REMOVE: Text = Text::new("Remove", "Entfernen");
 const ON: Text = Text::new("On (true)", "Ein (true)");
 const OFF: Text = Text::new("Off (false)", "Aus (false)");
 /// Maximum size of the form.
@@ -99,9 +105,15 @@ async fn list(page: PageContext) -> PageResult {
     let area = page.query("area");
     let mut settings = load_settings(&page).await?;
     settings.retain(|it| it.setting.key.to_lowercase().contains(&searched_text));
+    let mut unused = page.run(|api| async move { api.settings.unused().await }).await?;
+    unused.retain(|it| area.is_empty() && it.key.to_lowercase().contains(&searched_text));
+
+    let areas = AREAS.iter().filter(|it| area.is_empty() || it.id == area);
+    let mut sections: Vec<_> = areas.filter_map(|it| area_section(&page, it, &settings)).collect();
+    sections.extend(unused_section(&page, &unused));
     let mut search_section =
         Section::new("search", "").part(SectionPart::Search(Box::new(settings_search(&page))));
-    if settings.is_empty() {
+    if sections.is_empty() {
         search_section = search_section.paragraph(page.t(EMPTY));
     }
 
@@ -110,10 +122,7 @@ async fn list(page: PageContext) -> PageResult {
         .action(page.t(first_steps::TITLE), first_steps::PATH)
         .section(search_section);
 
-    let areas = AREAS.iter().filter(|it| area.is_empty() || it.id == area);
-    let sections = areas.filter_map(|it| area_section(&page, it, &settings));
-
-    Ok(page.render(sections.fold(view, View::section)))
+    Ok(page.render(sections.into_iter().fold(view, View::section)))
 }
 
 /// Returns the settings of an area, if there are any.
@@ -135,6 +144,30 @@ fn area_section(
     };
     let section = Section::new(area.id, page.t(area.title));
     (!table.rows.is_empty()).then(|| section.table(table))
+}
+
+/// Returns the changes of settings that this version does not have, if there are any.
+fn unused_section(page: &PageContext, unused: &[SettingOverride]) -> Option<Section> {
+    let table = Table {
+        caption: page.t(UNUSED).to_owned(),
+        columns: [SETTING, VALUE, CHANGED].map(|it| page.t(it).into()).into(),
+        rows: unused.iter().map(|it| unused_row(page, it)).collect(),
+        ..Table::default()
+    };
+    let section = Section::new("unused", page.t(UNUSED)).intro(page.t(UNUSED_HINT));
+    (!unused.is_empty()).then(|| section.table(table))
+}
+
+fn unused_row(page: &PageContext, change: &SettingOverride) -> Row {
+    let value = match &change.value {
+        OverrideValue::Plain(text) => Cell::text(text),
+        OverrideValue::Secret(_) | OverrideValue::Unreadable => {
+            Cell::badge(page.t(SECRET), Tone::Neutral)
+        }
+    };
+    let remove = Form::new(format!("{}/reset", path_of(&change.key)), page.t(REMOVE)).danger();
+    Row::new(vec![Cell::text(&change.key), value, time_cell(page, change.updated_at)])
+        .form(remove.about(&change.key))
 }
 
 fn settings_search(page: &PageContext) -> Search {
@@ -224,9 +257,13 @@ async fn change(page: PageContext, key: Path<String>, ProvedForm(form): ProvedFo
 async fn reset(page: PageContext, key: Path<String>, _: ProvedForm) -> PageResult {
     let by = page.user();
     let name = key.clone();
-    match page.run(|api| async move { api.settings.reset(by, &name).await }).await {
-        Ok(()) => page.done(&path_of(&key), "saved"),
-        Err(err) => page.refuse(setting_view(&page, &key, None).await?, err),
+    let result = page.run(|api| async move { api.settings.reset(by, &name).await }).await;
+    // A setting that is no longer used has no page.
+    match (result, setting_view(&page, &key, None).await) {
+        (Ok(()), Ok(_)) => page.done(&path_of(&key), "saved"),
+        (Ok(()), Err(_)) => page.done("admin/settings", "removed"),
+        (Err(err), Ok(view)) => page.refuse(view, err),
+        (Err(err), Err(_)) => Err(err),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use actix_web::web::{Data, Json, Path};
 use pia_kernel::Timestamp;
-use pia_policy::{ListedSetting, RunningSetting};
+use pia_policy::{
+    ListedSetting, OverrideValue, RunningSetting, SettingOverride, SettingOverrideError,
+};
 use pia_web::{ApiError, Body, Caller, FieldError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -19,7 +21,7 @@ const MAX_VALUE_BYTES: usize = 16 * 1024;
 pub(crate) struct SettingResponse {
     /// Key: `Section:Key`.
     key: String,
-    /// Value in force; absent if there is none, and of a secret.
+    /// Value in force, or stored if it is unused; absent if there is none, and of a secret.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<String>,
     /// True if the value is shown to nobody.
@@ -37,6 +39,11 @@ pub(crate) struct SettingResponse {
     /// Id of the administrator who changed it in the console, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed_by: Option<String>,
+    /// True if this version does not have the setting, so that its change has no
+    /// effect; absent otherwise.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schema(value_type = Option<bool>)]
+    is_unused: bool,
 }
 
 #[derive(Debug, Deserialize, ToSchema)]
@@ -46,10 +53,17 @@ pub(crate) struct SettingRequest {
     value: Option<String>,
 }
 
-/// Lists the settings in force.
+/// Lists the settings in force, and after them the changes of settings that this
+/// version does not have.
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<SettingResponse>>, HttpError> {
-    let list = api.run(|api| async move { api.settings.list().await }).await?;
-    Ok(Json(list.into_iter().map(SettingResponse::from).collect()))
+    let (list, unused) = api
+        .run(|api| async move {
+            let unused = api.settings.unused().await?;
+            Ok::<_, SettingOverrideError>((api.settings.list().await?, unused))
+        })
+        .await?;
+    let unused = unused.into_iter().map(SettingResponse::unused);
+    Ok(Json(list.into_iter().map(SettingResponse::from).chain(unused).collect()))
 }
 
 /// Changes a setting on all instances.
@@ -93,6 +107,27 @@ impl From<ListedSetting> for SettingResponse {
             source: origin,
             changed_at: change.map(|it| it.updated_at),
             changed_by: changed_by.map(|it| it.to_string()),
+            is_unused: false,
+        }
+    }
+}
+
+impl SettingResponse {
+    fn unused(change: SettingOverride) -> Self {
+        let SettingOverride { key, value, updated_at, updated_by } = change;
+        let text = match value {
+            OverrideValue::Plain(text) => Some(text),
+            OverrideValue::Secret(_) | OverrideValue::Unreadable => None,
+        };
+        Self {
+            key,
+            is_secret: text.is_none(),
+            value: text,
+            needs_restart: false,
+            source: None,
+            changed_at: Some(updated_at),
+            changed_by: updated_by.map(|it| it.to_string()),
+            is_unused: true,
         }
     }
 }

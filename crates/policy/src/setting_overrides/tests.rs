@@ -150,3 +150,28 @@ async fn a_listed_setting_is_unreadable_if_its_secret_is() {
     assert_eq!(unreadable.len(), 1);
     assert_eq!(unreadable[0].setting.key, "A:Key");
 }
+
+#[tokio::test]
+async fn a_change_of_a_setting_that_no_longer_exists_is_listed_and_removed() {
+    let mut store = MockOverrideStore::new();
+    let mut running = running();
+    store.expect_load().returning(|| Ok(layer(1, &[("A:Open", "1"), ("B:Gone", "2")])));
+    store
+        .expect_remove()
+        .withf(|key, version, _| (key, *version) == ("B:Gone", 1))
+        .once()
+        .returning(|_, _, _| Ok(true));
+    let expected = values(&[("A:Open", "1")]);
+    running.expect_check().withf(move |it| it == expected).once().returning(|_| Ok(()));
+    running.expect_apply().once().return_const(());
+    let overrides = overrides(store, running);
+    let by = UserId::generate();
+
+    let unused = overrides.unused().await.unwrap();
+    let removed = overrides.reset(by, "b:gone").await;
+    let unknown = overrides.reset(by, "B:Never").await;
+
+    assert_eq!(unused.iter().map(|it| it.key.as_str()).collect::<Vec<_>>(), ["B:Gone"]);
+    assert!(removed.is_ok(), "{removed:?}");
+    assert!(matches!(unknown, Err(SettingOverrideError::Unknown)));
+}

@@ -15,6 +15,7 @@ on_both_databases!(
     a_change_applies_to_all_instances_and_survives_restarts,
     refusals_name_their_reason,
     a_secret_takes_effect_and_is_never_returned,
+    a_change_of_a_setting_that_no_longer_exists_is_listed_and_removed,
     concurrent_changes_are_all_stored,
 );
 
@@ -100,6 +101,34 @@ async fn a_secret_takes_effect_and_is_never_returned(database: TestDatabase) {
         assert!(!list.text().contains("of-thirty-two-letters"));
     }
     assert_eq!(app.count("setting_overrides WHERE value = ''").await, 1);
+}
+
+async fn a_change_of_a_setting_that_no_longer_exists_is_listed_and_removed(database: TestDatabase) {
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
+    let days = format!("{SETTINGS}/Audit:RetentionDays");
+    let token = format!("{SETTINGS}/Metrics:Token");
+    let secret = "an0ther-word-of-thirty-two-letters";
+    let changed = console.write("PUT", &days, json!({ "value": "30" })).await;
+    let changed_secret = console.write("PUT", &token, json!({ "value": secret })).await;
+    app.execute("UPDATE setting_overrides SET key = 'Old:Days' WHERE value = '30'").await;
+    app.execute("UPDATE setting_overrides SET key = 'Old:Token' WHERE value = ''").await;
+
+    let listed = console.get(SETTINGS).await;
+    let removed = console.write("DELETE", &format!("{SETTINGS}/old:days"), Value::Null).await;
+    let left = console.get(SETTINGS).await.body;
+
+    assert_eq!([changed.status, changed_secret.status, removed.status], [200; 3]);
+    let unused = find(&listed.body, "Old:Days");
+    assert_eq!([&unused["value"], &unused["isUnused"]], [&json!("30"), &json!(true)]);
+    assert!(unused["changedAt"].is_string() && unused["changedBy"].is_string(), "{unused}");
+    let unused_secret = find(&listed.body, "Old:Token");
+    assert_eq!(unused_secret["isSecret"], true);
+    assert!(!listed.text().contains(secret), "{}", listed.text());
+    assert_eq!(find(&listed.body, "Metrics:Token").get("isUnused"), None);
+    assert!(left.as_array().expect("settings").iter().all(|it| it["key"] != "Old:Days"), "{left}");
+    assert_eq!(app.count("setting_overrides").await, 1);
+    let entries = "audit_entries WHERE action = 'Setting.Reset' AND object = 'setting:Old:Days'";
+    assert_eq!(app.count(entries).await, 1);
 }
 
 async fn refusals_name_their_reason(database: TestDatabase) {

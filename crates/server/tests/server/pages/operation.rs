@@ -26,6 +26,7 @@ on_both_databases!(
     settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
     the_reason_of_an_invalid_setting_is_quoted_on_german_pages,
     a_secret_setting_keeps_its_blanks_and_its_error_leads_to_the_field,
+    a_setting_that_is_no_longer_used_is_removed,
     a_licence_in_force_is_replaced,
     a_wait_after_wrong_passwords_is_displayed_until_it_ends,
     members_who_used_most_are_listed_for_administrators,
@@ -226,6 +227,33 @@ async fn a_secret_setting_keeps_its_blanks_and_its_error_leads_to_the_field(
     }
     assert!(!with_blank.text().contains("thirty-two-letters"), "{}", with_blank.text());
     assert_eq!(without_blank.status, 303, "{}", without_blank.text());
+}
+
+async fn a_setting_that_is_no_longer_used_is_removed(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let body = form(&[("csrfToken", &ada.csrf_token().await), ("value", "30")]);
+    let changed = ada.post("/admin/settings/Audit:RetentionDays/change", &[], &body).await;
+    let before = ada.get("/admin/settings").await.text();
+    app.execute("UPDATE setting_overrides SET key = 'Old:Days'").await;
+
+    let listed = ada.get("/admin/settings").await.text();
+    let found = ada.get("/admin/settings?search=old%3A").await.text();
+    let of_area = ada.get("/admin/settings?area=email").await.text();
+    let removed = ada.submit("/admin/settings/Old:Days/reset").await;
+    let again = ada.submit("/admin/settings/Old:Days/reset").await;
+
+    assert_eq!(changed.status, 303, "{}", changed.text());
+    assert!(!before.contains("No longer used"), "{before}");
+    for page in [&listed, &found] {
+        assert!(page.contains("No longer used") && page.contains("Old:Days/reset"), "{page}");
+    }
+    assert!(!found.contains("No settings found"), "{found}");
+    assert!(!of_area.contains("Old:Days"), "{of_area}");
+    assert_eq!(removed.status, 303, "{}", removed.text());
+    assert_eq!(removed.header("location"), Some("../../../admin/settings?done=removed"));
+    assert_eq!(again.status, 404, "{}", again.text());
+    assert_eq!(app.count("setting_overrides").await, 0);
 }
 
 async fn a_licence_in_force_is_replaced(database: TestDatabase) {
