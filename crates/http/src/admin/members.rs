@@ -3,14 +3,14 @@
 use actix_web::web::{Data, Json, Query};
 use pia_identity::Role;
 use pia_kernel::{GroupId, PageRequest, Timestamp};
-use pia_policy::{GroupMember, MemberFilter};
+use pia_policy::{GroupMember, MemberFilter, MemberOrder};
 use pia_web::{ApiError, FieldError, Paging, PathId};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{Api, HttpError};
 
-/// Lists the users of the server, newest account first.
+/// Lists the users of the server.
 pub(crate) async fn users(
     api: Data<Api>,
     Query(query): Query<MemberQuery>,
@@ -19,7 +19,7 @@ pub(crate) async fn users(
     page_of(&api, None, query, page).await
 }
 
-/// Lists the members of a group, newest account first.
+/// Lists the members of a group.
 pub(crate) async fn members(
     api: Data<Api>,
     PathId(group): PathId,
@@ -41,12 +41,15 @@ pub(crate) struct MemberQuery {
     /// `true` for accounts with a password that have neither an authenticator app
     /// nor a passkey.
     without_factor: Option<bool>,
+    /// `email` or `-email` for the order of addresses, ascending or descending;
+    /// `created` for the oldest account first; `-created`, the default, for the newest.
+    sort: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MemberPage {
-    /// Newest account first.
+    /// In the requested order.
     items: Vec<MemberItem>,
     /// Cursor of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,7 +84,7 @@ async fn page_of(
         role: query.role.as_deref().map(parse_role).transpose()?,
         is_active: query.is_active,
         is_without_factor: query.without_factor.unwrap_or_default(),
-        ..MemberFilter::default()
+        order: parse_order(query.sort.as_deref())?,
     };
     let page = api.run(|api| async move { api.groups.members(filter, page).await }).await?;
     Ok(Json(MemberPage {
@@ -98,6 +101,21 @@ fn parse_role(name: &str) -> Result<String, ApiError> {
         ApiError::invalid(vec![FieldError { field: "role".to_owned(), code: "unknown", message }])
     })?;
     Ok(role.name().to_owned())
+}
+
+/// Parses an order, as the console names it; without one, the newest account is the first.
+fn parse_order(sort: Option<&str>) -> Result<MemberOrder, ApiError> {
+    match sort {
+        None | Some("-created") => Ok(MemberOrder::Newest),
+        Some("created") => Ok(MemberOrder::Oldest),
+        Some("email") => Ok(MemberOrder::Email),
+        Some("-email") => Ok(MemberOrder::EmailDescending),
+        Some(_) => {
+            let field = "sort".to_owned();
+            let message = "Choose one of created, -created, email, -email.".to_owned();
+            Err(ApiError::invalid(vec![FieldError { field, code: "unknown", message }]))
+        }
+    }
 }
 
 impl From<GroupMember> for MemberItem {

@@ -13,6 +13,7 @@ const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
 
 on_both_databases!(
     members_are_searched_and_listed_by_page,
+    users_are_listed_in_the_orders_of_the_console,
     effective_settings_of_a_user_name_their_source,
     a_group_is_created_renamed_and_deleted,
     settings_change_one_by_one,
@@ -235,6 +236,27 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
     let unknown_response = console.get(&format!("{GROUPS}/{eve}/members")).await;
     assert_eq!(unknown_response.refusal(), (404, "not_found"));
     assert_eq!(console.get("/api/admin/users?limit=0").await.status, 400);
+}
+
+async fn users_are_listed_in_the_orders_of_the_console(database: TestDatabase) {
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
+    for name in ["eve", "bob"] {
+        app.sign_up(&format!("{name}@example.org")).await;
+    }
+
+    for (sort, expected) in [
+        ("email", ["ada", "bob", "eve"]),
+        ("-email", ["eve", "bob", "ada"]),
+        ("created", ["ada", "eve", "bob"]),
+        ("-created", ["bob", "eve", "ada"]),
+    ] {
+        let page = console.get(&format!("/api/admin/users?sort={sort}")).await.body;
+        let items = page["items"].as_array().expect("items").iter();
+        let emails: Vec<_> = items.filter_map(|it| it["email"].as_str()).collect();
+        assert_eq!(emails, expected.map(|it| format!("{it}@example.org")), "{sort}");
+    }
+    let refused = console.get("/api/admin/users?sort=name").await;
+    assert_eq!(refused.refusal(), (400, "validation_failed"));
 }
 
 async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) {
