@@ -26,8 +26,8 @@ const OF_USER: Text = Text::new(
      entfernen. Um ein verlorenes Gerät auszusperren, melden Sie alle Sitzungen ab.",
 );
 const EMPTY: Text = Text::new(
-    "No devices found. Users turn on end-to-end encryption in the Pia app.",
-    "Keine Geräte gefunden. Die Ende-zu-Ende-Verschlüsselung wird in der Pia-App eingeschaltet.",
+    "No devices yet. Users turn on end-to-end encryption in the Pia app.",
+    "Noch keine Geräte. Die Ende-zu-Ende-Verschlüsselung wird in der Pia-App eingeschaltet.",
 );
 const DEVICE: Text = Text::new("Device", "Gerät");
 const USER: Text = Text::new("User", "Konto");
@@ -50,12 +50,13 @@ async fn list(page: PageContext) -> PageResult {
     let devices =
         page.run(|api| async move { api.e2ee.directory.list(&filter, request).await }).await?;
     let columns = [DEVICE, USER, common::STATUS, ADDED, LAST_USED];
+    let search = search_form(&page, status);
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
         rows: devices.items.iter().map(|it| device_row(&page, it, true)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        search: Some(search_form(&page, status)),
+        empty: page.t(search.empty_text(EMPTY)).to_owned(),
+        search: Some(search),
         sort_links: page.time_sort_links(3),
         ..page.paged(devices.next)
     };

@@ -21,8 +21,8 @@ const INTRO: Text = Text::new(
     "Was Mitglieder zu Antworten des Assistenten melden.",
 );
 const EMPTY: Text = Text::new(
-    "No reports found. Members rate answers in their apps.",
-    "Keine Rückmeldungen gefunden. Mitglieder bewerten Antworten in ihren Apps.",
+    "No feedback yet. Members rate answers in their apps.",
+    "Noch keine Rückmeldungen. Mitglieder bewerten Antworten in ihren Apps.",
 );
 const REPORT: Text = Text::new("Report on an answer", "Rückmeldung zu einer Antwort");
 const RECEIVED: Text = Text::new("Received", "Eingegangen");
@@ -79,7 +79,7 @@ async fn list(page: PageContext) -> PageResult {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).into()).into(),
         rows: entries.items.iter().map(|it| entry_row(&page, it, &emails)).collect(),
-        empty: page.t(EMPTY).to_owned(),
+        empty: page.t(search.empty_text(EMPTY)).to_owned(),
         search: Some(search),
         sort_links: page.time_sort_links(0),
         ..page.paged(entries.next)

@@ -33,11 +33,10 @@ const INTRO: Text = Text::new(
 );
 const MEMBERS: Text = Text::new("Members", "Mitglieder");
 const NO_MEMBERS: Text = Text::new(
-    "No members found. To add a user, open their page and move them to this group.",
-    "Keine Mitglieder gefunden. Um ein Konto hinzuzufügen, öffnen Sie dessen Seite und verschieben \
+    "No members yet. To add a user, open their page and move them to this group.",
+    "Noch keine Mitglieder. Um ein Konto hinzuzufügen, öffnen Sie dessen Seite und verschieben \
      Sie es in diese Gruppe.",
 );
-const NO_MATCH: Text = Text::new("No members found.", "Keine Mitglieder gefunden.");
 const DEFAULT: Text = Text::new("Default group", "Standardgruppe");
 const NEW: Text = Text::new("New group", "Neue Gruppe");
 const CREATE: Text = Text::new("Create group", "Gruppe erstellen");
@@ -291,12 +290,13 @@ fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Sect
         row
     });
 
+    let search = search_form(page, super::users::SEARCH, path, Vec::new());
     let table = Table {
         caption: page.t(MEMBERS).to_owned(),
         columns: super::users::user_columns(page),
         rows: rows.collect(),
-        empty: page.t(if may_open { NO_MEMBERS } else { NO_MATCH }).to_owned(),
-        search: Some(search_form(page, super::users::SEARCH, path, Vec::new())),
+        empty: page.t(search.empty_text(NO_MEMBERS)).to_owned(),
+        search: Some(search),
         sort_links: super::users::sort_links(page),
         ..page.paged(detail.members.next)
     };

@@ -26,7 +26,6 @@ const INTRO: Text = Text::new(
      Instanzen des Servers. Einstellungen, die einen Neustart brauchen, lassen sich nur in Dateien \
      oder der Umgebung ändern.",
 );
-const EMPTY: Text = Text::new("No settings found.", "Keine Einstellungen gefunden.");
 const SEARCH: Text = Text::new("Name of the setting", "Name der Einstellung");
 const AREA: Text = Text::new("Area", "Bereich");
 const ALL_AREAS: Text = Text::new("All", "Alle");
@@ -114,7 +113,7 @@ async fn list(page: PageContext) -> PageResult {
     let mut search_section =
         Section::new("search", "").part(SectionPart::Search(Box::new(settings_search(&page))));
     if sections.is_empty() {
-        search_section = search_section.paragraph(page.t(EMPTY));
+        search_section = search_section.paragraph(page.t(common::NO_MATCH));
     }
 
     let view = View::new(page.t(TITLE))

@@ -18,8 +18,8 @@ use crate::ui::{Cell, Field, Row, Search, Section, Table, Text, View, format};
 
 pub(super) const TITLE: Text = Text::new("Users", "Konten");
 const EMPTY: Text = Text::new(
-    "No users found. Invite people, or let them register.",
-    "Keine Konten gefunden. Laden Sie Personen ein, oder lassen Sie sie sich registrieren.",
+    "No users yet. Invite people, or let them register.",
+    "Noch keine Konten. Laden Sie Personen ein, oder lassen Sie sie sich registrieren.",
 );
 pub(super) const SEARCH: Text = Text::new("Email address or name", "E-Mail-Adresse oder Name");
 pub(super) const EMAIL: Text = Text::new("Email address", "E-Mail-Adresse");
@@ -51,12 +51,13 @@ async fn list(page: PageContext) -> PageResult {
     let request = page.paging();
     let members = page.run(|api| async move { api.groups.members(filter, request).await }).await?;
     let rows = members.items.iter().map(|it| user_row(&page, it)).collect();
+    let search = search_form(&page, SEARCH, "admin/users", filter_fields(&page));
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: user_columns(&page),
         rows,
-        empty: page.t(EMPTY).to_owned(),
-        search: Some(search_form(&page, SEARCH, "admin/users", filter_fields(&page))),
+        empty: page.t(search.empty_text(EMPTY)).to_owned(),
+        search: Some(search),
         sort_links: sort_links(&page),
         ..page.paged(members.next)
     };

@@ -1,7 +1,9 @@
 //! Tables.
 
 use super::form::Form;
+use super::text::Text;
 use super::view::Link;
+use crate::texts::common;
 
 /// Table, paged by key. A list of rows that are all loaded is
 /// [`PageContext::list`](crate::page_context::PageContext::list).
@@ -90,6 +92,14 @@ pub(crate) struct Search {
     pub(crate) submit: String,
     /// Link that removes the filters, if there are any.
     pub(crate) reset: Option<Link>,
+}
+
+impl Search {
+    /// Returns the text in place of a table without rows: that of a list without entries,
+    /// unless there are filters.
+    pub(crate) fn empty_text(&self, without_entries: Text) -> Text {
+        if self.reset.is_some() { common::NO_MATCH } else { without_entries }
+    }
 }
 
 impl Cell {

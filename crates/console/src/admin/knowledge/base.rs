@@ -38,8 +38,8 @@ const RETRY: Text = Text::new("Try again", "Erneut versuchen");
 const DOCUMENT_TITLE: Text = Text::new("Title", "Titel");
 const ALL: Text = Text::new("All", "Alle");
 const EMPTY: Text = Text::new(
-    "No documents found. Add documents, or clear the filters.",
-    "Keine Dokumente gefunden. Fügen Sie Dokumente hinzu oder entfernen Sie die Filter.",
+    "There are no documents yet. Add the first one.",
+    "Es gibt noch keine Dokumente. Fügen Sie das erste hinzu.",
 );
 /// Number of documents on a page.
 const PAGE_ROWS: u16 = 50;

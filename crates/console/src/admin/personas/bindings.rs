@@ -23,16 +23,18 @@ const PLUGINS_INTRO: Text = Text::new(
     "Die Persona nutzt die ausgewählten Plugins. Auch die Gruppen der Mitglieder müssen sie \
      haben.",
 );
-const NO_PLUGINS: Text =
-    Text::new("This server has no plugins yet.", "Dieser Server hat noch keine Plugins.");
+const NO_PLUGINS: Text = Text::new(
+    "There is no plugin yet. Create one under Plugins.",
+    "Es gibt noch kein Plugin. Erstellen Sie eines unter „Plugins“.",
+);
 const BASES: Text = Text::new("Knowledge bases", "Wissensdatenbanken");
 const BASES_INTRO: Text = Text::new(
     "Chats with this persona search the selected knowledge bases.",
     "Chats mit dieser Persona durchsuchen die ausgewählten Wissensdatenbanken.",
 );
 const NO_BASES: Text = Text::new(
-    "This server has no knowledge bases yet.",
-    "Dieser Server hat noch keine Wissensdatenbanken.",
+    "There is no knowledge base yet. Create one under Knowledge.",
+    "Es gibt noch keine Wissensdatenbank. Erstellen Sie eine unter „Wissen“.",
 );
 
 pub(super) fn routes() -> Vec<Route> {

@@ -13,6 +13,7 @@ on_both_databases!(
     lists_are_sorted_by_each_column,
     users_are_sorted_by_address_and_age,
     users_are_selected_by_role_status_and_factor,
+    lists_without_entries_differ_from_those_without_a_match,
     emails_and_assignments_are_searched_by_person,
     lists_by_time_are_read_in_both_directions,
 );
@@ -157,6 +158,28 @@ async fn users_are_selected_by_role_status_and_factor(database: TestDatabase) {
         "href=\"?role=admin&#38;status=active&#38;sort=email\"",
     ] {
         assert!(selected.contains(part), "{part}: {selected}");
+    }
+}
+
+async fn lists_without_entries_differ_from_those_without_a_match(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let open = async |path: &str| ada.get(path).await.text();
+
+    for (path, filter, empty) in [
+        ("/admin/devices", "status=active", "No devices yet."),
+        ("/admin/feedback", "status=closed", "No feedback yet."),
+    ] {
+        let all = open(path).await;
+        let filtered = open(&format!("{path}?{filter}")).await;
+
+        assert!(all.contains(empty) && !all.contains("No entries found"), "{all}");
+        assert!(filtered.contains("No entries found") && !filtered.contains(empty), "{filtered}");
+    }
+    for path in ["/admin/users", "/admin/groups/00000000-0000-7000-8000-000000000001"] {
+        let searched = open(&format!("{path}?search=nobody")).await;
+        assert!(searched.contains("No entries found"), "{searched}");
+        assert!(!searched.contains(" yet."), "{searched}");
     }
 }
 

@@ -176,7 +176,7 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
         "{found_settings}"
     );
     assert!(area.contains("Smtp:Host") && !area.contains("Server:Name"), "{area}");
-    assert!(none.contains("No settings found"), "{none}");
+    assert!(none.contains("No entries found"), "{none}");
     assert!(name.contains("Environment") && name.contains("Server__Name"), "{name}");
     assert!(!name.contains("/change\""), "{name}");
     assert_eq!(changed.status, 404);
@@ -248,7 +248,7 @@ async fn a_setting_that_is_no_longer_used_is_removed(database: TestDatabase) {
     for page in [&listed, &found] {
         assert!(page.contains("No longer used") && page.contains("Old:Days/reset"), "{page}");
     }
-    assert!(!found.contains("No settings found"), "{found}");
+    assert!(!found.contains("No entries found"), "{found}");
     assert!(!of_area.contains("Old:Days"), "{of_area}");
     assert_eq!(removed.status, 303, "{}", removed.text());
     assert_eq!(removed.header("location"), Some("../../../admin/settings?done=removed"));
