@@ -23,7 +23,7 @@ const OTHER_ACCESS: Text =
     Text::new("App passwords and API keys", "App-Passwörter und API-Schlüssel");
 const OTHER_ACCESS_HINT: Text = Text::new(
     "Select this if someone else may know your password.",
-    "Wählen Sie dies, wenn jemand anderes Ihr Passwort kennen könnte.",
+    "Wählen Sie dies aus, wenn jemand anderes Ihr Passwort kennen könnte.",
 );
 const REVOKE: Text = Text::new(
     "Also revoke all app passwords and API keys",

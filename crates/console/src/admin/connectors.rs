@@ -31,7 +31,7 @@ const EMPTY: Text = Text::new(
     "Es gibt noch keinen Konnektor. Erstellen Sie einen und starten Sie dann einen Pod mit dessen \
      Token.",
 );
-const KIND: Text = Text::new("Kind", "Art");
+const KIND: Text = Text::new("Type", "Typ");
 const PODS: Text = Text::new("Pods", "Pods");
 const MCP_SERVER: Text = Text::new("MCP server", "MCP-Server");
 const TOKEN: Text = Text::new("Token", "Token");

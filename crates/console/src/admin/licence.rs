@@ -15,7 +15,7 @@ const TITLE: Text = Text::new("Licence", "Lizenz");
 const LICENSEE: Text = Text::new("Licensee", "Lizenznehmer");
 const EDITION: Text = Text::new("Edition", "Edition");
 const ISSUED: Text = Text::new("Issued", "Ausgestellt");
-const ENDS: Text = Text::new("Ends", "Endet");
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
 const USERS: Text = Text::new("Active accounts", "Aktive Konten");
 const ADMINS: Text = Text::new("Administrators", "Administratoren");
 const ACCOUNTS: Text = Text::new("Accounts on this server", "Konten auf diesem Server");
@@ -23,7 +23,7 @@ const ACCOUNTS_HINT: Text = Text::new("Including deactivated ones", "Einschließ
 const UP_TO: Text = Text::new("Up to {}", "Bis zu {}");
 const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
 const IN_FORCE: Text = Text::new("Valid", "Gültig");
-const EXPIRES_SOON: Text = Text::new("Ends soon", "Endet bald");
+const EXPIRES_SOON: Text = Text::new("Expires soon", "Läuft bald ab");
 const EXPIRED: Text = Text::new("Expired", "Abgelaufen");
 const FEATURES: Text = Text::new("Features", "Funktionen");
 const FEATURE: Text = Text::new("Feature", "Funktion");
@@ -118,7 +118,7 @@ fn facts_section(page: &PageContext, licence: &Licence, now: Timestamp, accounts
         (page.t(LICENSEE), Cell::text(&licence.licensee)),
         (page.t(EDITION), Cell::text(&licence.edition)),
         (page.t(ISSUED), Cell::text(format::day(page.language, licence.issued_at))),
-        (page.t(ENDS), ends),
+        (page.t(EXPIRES), ends),
         (page.t(USERS), Cell::text(limit(licence.max_users))),
         (page.t(ADMINS), Cell::text(limit(licence.max_admins))),
         (page.t(ACCOUNTS), accounts.detail(page.t(ACCOUNTS_HINT))),

@@ -30,8 +30,8 @@ const RELAY: Text = Text::new("Mail server", "Mailserver");
 const CONFIGURED: Text = Text::new("Configured", "Eingerichtet");
 const NOT_CONFIGURED: Text = Text::new("Not configured", "Nicht eingerichtet");
 const NOT_CONFIGURED_HINT: Text = Text::new(
-    "No emails are sent. Set up the mail server under Smtp.",
-    "Es werden keine E-Mails gesendet. Richten Sie den Mailserver unter Smtp ein.",
+    "No emails are sent. Set up a mail server under First steps.",
+    "Es werden keine E-Mails gesendet. Richten Sie unter „Erste Schritte“ einen Mailserver ein.",
 );
 const QUEUE: Text = Text::new("Outbox", "Postausgang");
 const SENT: Text = Text::new("Sent", "Gesendet");

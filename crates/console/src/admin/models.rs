@@ -24,9 +24,9 @@ const INTRO: Text = Text::new(
      Umgebung.",
 );
 const EMPTY: Text = Text::new(
-    "No model is configured. Set Ai:Model and Ai:ApiKey, or add entries under Ai:Providers.",
-    "Kein Modell ist eingerichtet. Setzen Sie Ai:Model und Ai:ApiKey oder ergänzen Sie Einträge \
-     unter Ai:Providers.",
+    "No model is configured. Set one up under First steps, or add entries under Ai:Providers.",
+    "Kein Modell ist eingerichtet. Richten Sie eines unter „Erste Schritte“ ein oder ergänzen Sie \
+     Einträge unter Ai:Providers.",
 );
 const MODEL: Text = Text::new("Model", "Modell");
 const PROVIDER: Text = Text::new("Provider", "Anbieter");

@@ -17,7 +17,7 @@ use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Section, Text, View, format};
 
 const TITLE: Text = Text::new("Overview", "Übersicht");
-const NUMBERS: Text = Text::new("In numbers", "In Zahlen");
+const NUMBERS: Text = Text::new("At a glance", "Auf einen Blick");
 const ACCOUNTS: Text = Text::new("Accounts", "Konten");
 const GROUPS: Text = Text::new("Groups", "Gruppen");
 const QUEUED: Text = Text::new("Waiting assignments", "Wartende Aufträge");

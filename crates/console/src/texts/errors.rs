@@ -100,8 +100,8 @@ const ERRORS: &[(&str, Text)] = &[
     (
         "mail_not_configured",
         Text::new(
-            "No mail server is configured. Set one up under Smtp.",
-            "Kein Mailserver ist eingerichtet. Richten Sie einen unter Smtp ein.",
+            "No mail server is configured. Set one up under First steps.",
+            "Kein Mailserver ist eingerichtet. Richten Sie unter „Erste Schritte“ einen ein.",
         ),
     ),
     ("invalid_password", Text::new("The password is wrong.", "Das Passwort stimmt nicht.")),
@@ -199,7 +199,7 @@ const ERRORS: &[(&str, Text)] = &[
         Text::new(
             "Someone else changed this in the meantime. Open the page again, then repeat your \
              change.",
-            "Dies wurde inzwischen von jemand anderem geändert. Öffnen Sie die Seite erneut und \
+            "Inzwischen hat jemand anderes dies geändert. Öffnen Sie die Seite erneut und \
              wiederholen Sie Ihre Änderung.",
         ),
     ),

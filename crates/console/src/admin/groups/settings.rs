@@ -17,8 +17,8 @@ use crate::ui::{Cell, Field, Form, Section, Text, format};
 
 const TITLE: Text = Text::new("Settings of members", "Einstellungen der Mitglieder");
 const INTRO: Text = Text::new(
-    "An empty field means the server’s default. Changes apply from the next request.",
-    "Ein leeres Feld bedeutet die Vorgabe des Servers. Änderungen gelten ab der nächsten Anfrage.",
+    "Empty fields use the server’s default. Changes apply from the next request.",
+    "Für leere Felder gilt die Vorgabe des Servers. Änderungen gelten ab der nächsten Anfrage.",
 );
 const DEFAULT: Text = Text::new("Server’s default: {}", "Vorgabe des Servers: {}");
 const BY_SETTINGS: Text =

@@ -11,9 +11,9 @@ use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Section, Text, format};
 
-const TITLE: Text = Text::new("Needs attention", "Erfordert Aufmerksamkeit");
+const TITLE: Text = Text::new("Needs attention", "Handlungsbedarf");
 const ALL_GOOD: Text =
-    Text::new("Nothing needs your attention.", "Nichts erfordert Ihre Aufmerksamkeit.");
+    Text::new("Nothing needs your attention.", "Zurzeit besteht kein Handlungsbedarf.");
 const THIS_INSTANCE: Text = Text::new(
     "Models, disk space and the certificate are checked on the instance that serves this page.",
     "Modelle, Speicherplatz und Zertifikat werden auf der Instanz geprüft, die diese Seite \
@@ -22,7 +22,7 @@ const THIS_INSTANCE: Text = Text::new(
 const LICENCE: Text = Text::new("Licence", "Lizenz");
 const LICENCE_MISSING: Text = Text::new("No valid licence", "Keine gültige Lizenz");
 const EXPIRED: Text = Text::new("Expired on {}", "Abgelaufen am {}");
-const ENDS: Text = Text::new("Ends on {}", "Endet am {}");
+const EXPIRES: Text = Text::new("Expires on {}", "Läuft am {} ab");
 const CERTIFICATE: Text = Text::new("TLS certificate", "TLS-Zertifikat");
 const CERTIFICATE_HINT: Text = Text::new(
     "Renew it and restart the server.",
@@ -114,8 +114,8 @@ fn notice(page: &PageContext, groups: &[GroupEntry], problem: &Problem) -> Optio
     Some(match problem {
         Problem::NoLicence => notice(LICENCE, page.t(LICENCE_MISSING).to_owned(), licence::PATH),
         Problem::LicenceExpired(at) => notice(LICENCE, day(EXPIRED, *at), licence::PATH),
-        Problem::LicenceExpiresSoon(at) => notice(LICENCE, day(ENDS, *at), licence::PATH),
-        Problem::CertificateExpiresSoon(at) => notice(CERTIFICATE, day(ENDS, *at), ""),
+        Problem::LicenceExpiresSoon(at) => notice(LICENCE, day(EXPIRES, *at), licence::PATH),
+        Problem::CertificateExpiresSoon(at) => notice(CERTIFICATE, day(EXPIRES, *at), ""),
         Problem::VolumeNearlyFull(it) => volume_notice(page, it),
         Problem::EmailsFailed(it) => {
             notice(EMAIL, count(EMAIL_FAILED, *it), "admin/mail?state=failed")

@@ -9,7 +9,7 @@ use crate::texts::common;
 use crate::ui::form::SelectOption;
 use crate::ui::{Field, Form, Text};
 
-const TAGLINE: Text = Text::new("Tagline", "Unterzeile");
+const TAGLINE: Text = Text::new("Tagline", "Untertitel");
 const TAGLINE_HINT: Text = Text::new(
     "A line below the name in the apps, at most 280 characters.",
     "Eine Zeile unter dem Namen in den Apps, höchstens 280 Zeichen.",

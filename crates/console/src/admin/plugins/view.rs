@@ -26,7 +26,7 @@ const EMPTY: Text = Text::new(
 const NEW: Text = Text::new("New plugin", "Neues Plugin");
 const CREATE: Text = Text::new("Create plugin", "Plugin erstellen");
 const CONTENTS: Text = Text::new("Contents", "Inhalt");
-const KIND: Text = Text::new("Kind", "Art");
+const KIND: Text = Text::new("Type", "Typ");
 const KINDS: [(&str, Text); 3] = [
     ("mcp_server", Text::new("MCP server", "MCP-Server")),
     ("builtin_tool_pack", Text::new("Tools of the app", "Werkzeuge der App")),
@@ -49,7 +49,7 @@ const ACTIVATE: Text = Text::new("Activate", "Aktivieren");
 const DEACTIVATE: Text = Text::new("Deactivate", "Deaktivieren");
 const PACKAGE: Text = Text::new("Package", "Paket");
 const PACKAGE_INTRO: Text = Text::new(
-    "Plugins that run on the members' devices need a package: a cabinet file (.cab) with an \
+    "Plugins that run on members’ devices need a package: a cabinet file (.cab) with an \
      Authenticode signature of a trusted signer.",
     "Plugins, die auf den Geräten der Mitglieder laufen, brauchen ein Paket: eine Cabinet-Datei \
      (.cab) mit der Authenticode-Signatur eines vertrauenswürdigen Signierers.",

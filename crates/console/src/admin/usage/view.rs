@@ -11,10 +11,8 @@ use crate::ui::view::{Link, SectionPart, Tab};
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
 const INTRO: Text = Text::new(
-    "Every call of a model that was not refused, at the price at the time of the call. Days are in \
-     UTC.",
-    "Jeder nicht abgelehnte Aufruf eines Modells, zum Preis zur Zeit des Aufrufs. Tage gelten in \
-     UTC.",
+    "All model calls that were not refused, at their price at the time. Days are in UTC.",
+    "Alle nicht abgelehnten Modellaufrufe zum damaligen Preis. Tage in UTC.",
 );
 const EXPORT: Text = Text::new("Download CSV", "CSV herunterladen");
 const RANGE: Text = Text::new("Range", "Zeitraum");
