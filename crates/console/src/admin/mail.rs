@@ -3,7 +3,7 @@
 mod show;
 mod templates;
 
-use pia_kernel::{Page, Timestamp};
+use pia_kernel::{Page, Timestamp, UserId};
 use pia_outbox::{MailCounts, MailRecord, MailState};
 use pia_web::{ApiError, Route};
 
@@ -78,42 +78,58 @@ async fn send_test(page: PageContext, _: FormFields) -> PageResult {
 }
 
 async fn list_view(page: &PageContext) -> Result<View, ApiError> {
-    let request = page.paging();
+    let queue = queue_table(page).await?;
+    let counts = page.run(|api| async move { api.mails.counts().await }).await?;
+    let is_sending = counts.waiting > 0 || counts.postponed > 0;
+    let facts = facts_section(page, counts).live(is_sending);
+    let queue_section = Section::new("queue", page.t(QUEUE)).table(queue).live(is_sending);
+
+    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO)).section(facts);
+    if page.api.mails.is_configured() {
+        view = view.section(test_section(page));
+    }
+
+    Ok(view.section(queue_section))
+}
+
+/// Returns the requested page of the outbox, with its filters.
+async fn queue_table(page: &PageContext) -> Result<Table, ApiError> {
     let state_name = page.query("state");
     let state = MailState::ALL.into_iter().find(|it| it.name() == state_name);
-    let PersonFilter { user, field, is_set } = PersonFilter::requested(page).await?;
-    let is_filtered = is_set || state.is_some();
-    let order = page.time_order();
-    let (counts, emails) = page
-        .run(|api| async move {
-            let emails = match user {
-                Ok(user) => api.mails.list(user, state, order, request).await?,
-                Err(UnknownPerson) => Page { items: Vec::new(), next: None },
-            };
-            Ok::<_, ApiError>((api.mails.counts().await?, emails))
-        })
-        .await?;
-    let is_sending = counts.waiting > 0 || counts.postponed > 0;
+    let person = PersonFilter::requested(page).await?;
+    let emails = find_mails(page, person.user, state).await?;
+    let is_filtered = person.is_set || state.is_some();
     let now = page.api.clock.now();
-    let table = Table {
+
+    Ok(Table {
         caption: page.t(QUEUE).to_owned(),
         columns: [KIND, TO, common::STATUS, QUEUED, NEXT].map(|it| page.t(it).into()).into(),
         rows: emails.items.iter().map(|it| mail_row(page, it, now)).collect(),
         empty: page.t(if is_filtered { common::NO_MATCH } else { EMPTY }).to_owned(),
-        search: Some(search_form(page, field, state, is_filtered)),
+        search: Some(search_form(page, person.field, state, is_filtered)),
         sort_links: page.time_sort_links(3),
         ..page.paged(emails.next)
+    })
+}
+
+/// Finds the requested page of the emails to a person, or to all, in a state, or
+/// in any.
+async fn find_mails(
+    page: &PageContext,
+    person: Result<Option<UserId>, UnknownPerson>,
+    state: Option<MailState>,
+) -> Result<Page<MailRecord>, ApiError> {
+    let Ok(user) = person else {
+        return Ok(Page { items: Vec::new(), next: None });
     };
+    let order = page.time_order();
+    let request = page.paging();
+    page.run(|api| async move { api.mails.list(user, state, order, request).await }).await
+}
 
-    let state = facts_section(page, counts).live(is_sending);
-    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO)).section(state);
-    if page.api.mails.is_configured() {
-        let test = Form::new("admin/mail/test", page.t(SEND_TEST));
-        let section = Section::new("test", page.t(TEST)).intro(page.t(TEST_INTRO));
-        view = view.section(section.form(test));
-    }
-
-    Ok(view.section(Section::new("queue", page.t(QUEUE)).table(table).live(is_sending)))
+fn test_section(page: &PageContext) -> Section {
+    let form = Form::new("admin/mail/test", page.t(SEND_TEST));
+    Section::new("test", page.t(TEST)).intro(page.t(TEST_INTRO)).form(form)
 }
 
 fn facts_section(page: &PageContext, counts: MailCounts) -> Section {
@@ -124,8 +140,8 @@ fn facts_section(page: &PageContext, counts: MailCounts) -> Section {
         Cell::badge(page.t(NOT_CONFIGURED), Tone::Warning).detail(page.t(NOT_CONFIGURED_HINT))
     };
 
-    let number = |it: u64| Cell::text(format::number(page.language, it));
     let MailCounts { waiting, postponed, failed } = counts;
+    let number = |it: u64| Cell::text(format::number(page.language, it));
     Section::new("state", "").facts([
         (page.t(RELAY), relay),
         (page.t(state_text(MailState::Waiting)), number(waiting)),
@@ -146,13 +162,13 @@ fn mail_row(page: &PageContext, mail: &MailRecord, now: Timestamp) -> Row {
     ])
 }
 
-/// Returns the recipient. An abandoned email has none any more; one to an account
-/// has the address of the account, which may have changed since.
+/// Returns the recipient. The address of an abandoned email is erased: if it was to an
+/// account, the account's current address is displayed.
 fn to_cell(page: &PageContext, mail: &MailRecord) -> Cell {
     match (&mail.address, mail.user) {
         (Some(address), Some(user)) => {
-            let is_erased = mail.state() == MailState::Failed;
-            let detail = if is_erased { page.t(CURRENT_ADDRESS) } else { "" };
+            let is_abandoned = mail.state() == MailState::Failed;
+            let detail = if is_abandoned { page.t(CURRENT_ADDRESS) } else { "" };
             Cell::link(address, format!("admin/users/{user}")).detail(detail)
         }
         (Some(address), None) => Cell::text(address),
@@ -194,15 +210,16 @@ fn search_form(
     state: Option<MailState>,
     is_filtered: bool,
 ) -> Search {
-    let named = |it: MailState| (it.name(), page.t(state_text(it)));
-    let states = std::iter::once(("", page.t(ALL))).chain(MailState::ALL.map(named));
+    let options = MailState::ALL.map(|it| (it.name(), page.t(state_text(it))));
+    let options_and_all = [("", page.t(ALL))].into_iter().chain(options);
     let selected = state.map_or("", MailState::name);
+    let states = Field::select("state", page.t(common::STATUS), options_and_all, selected);
     let reset =
         Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/mail".to_owned() };
-    let states = Field::select("state", page.t(common::STATUS), states, selected).optional();
+
     Search {
         label: page.t(QUEUE).to_owned(),
-        fields: [person, states].into_iter().chain(page.sort_field()).collect(),
+        fields: [person, states.optional()].into_iter().chain(page.sort_field()).collect(),
         submit: page.t(common::SEARCH).to_owned(),
         reset: is_filtered.then_some(reset),
     }

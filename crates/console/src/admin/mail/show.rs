@@ -85,20 +85,19 @@ async fn mail_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
 
 fn facts_section(page: &PageContext, mail: &MailRecord, name: String) -> Section {
     let time = |at| Cell::text(format::time(page.language, at));
-    let mut facts = vec![
+    let next_or_failed = match mail.failed_at {
+        Some(at) => (page.t(FAILED_AT), time(at)),
+        None => (page.t(NEXT), next_cell(page, mail)),
+    };
+    let facts = [
         (page.t(KIND), Cell::text(name)),
         (page.t(TO), to_cell(page, mail)),
         (page.t(common::STATUS), state_cell(page, mail, page.api.clock.now())),
         (page.t(QUEUED), time(mail.queued_at)),
         (page.t(TRIES), Cell::text(format::number(page.language, mail.tries))),
+        next_or_failed,
     ];
 
-    match mail.failed_at {
-        Some(at) => facts.push((page.t(FAILED_AT), time(at))),
-        None => facts.push((page.t(NEXT), next_cell(page, mail))),
-    }
-
-    let section = Section::new("mail", "").facts(facts).live(mail.failed_at.is_none());
-
-    if mail.failed_at.is_some() { section.paragraph(page.t(ABANDONED)) } else { section }
+    let section = Section::new("mail", "").facts(facts);
+    if mail.failed_at.is_some() { section.paragraph(page.t(ABANDONED)) } else { section.live(true) }
 }
