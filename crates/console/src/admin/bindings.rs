@@ -20,6 +20,13 @@ pub(super) const ACTIVE: Text = Text::new("Active", "Aktiv");
 pub(super) const INACTIVE: Text = Text::new("Inactive", "Inaktiv");
 const DELETED_ACCOUNT: Text = Text::new("Deleted account", "Gelöschtes Konto");
 
+/// Contents in a form that changes published content.
+pub(super) struct VersionedDraft<D> {
+    pub(super) draft: D,
+    /// Version that the form changes; `None` for any.
+    pub(super) version: Option<Timestamp>,
+}
+
 /// Returns check boxes of all groups.
 pub(super) async fn group_checks(
     page: &PageContext,
@@ -39,9 +46,12 @@ pub(super) fn chosen<T>(form: &FormFields, name: &str, id: impl Fn(Uuid) -> T) -
     form.all(name).filter_map(|it| Uuid::try_parse(it).ok()).map(id).collect()
 }
 
-/// Adds the version that a form changes.
-pub(super) fn with_version(form: Form, updated_at: Timestamp) -> Form {
-    form.hidden(VERSION, updated_at.micros().to_string())
+/// Adds the version that a form changes; `None` for any.
+pub(super) fn with_version(form: Form, version: Option<Timestamp>) -> Form {
+    match version {
+        Some(updated_at) => form.hidden(VERSION, updated_at.micros().to_string()),
+        None => form,
+    }
 }
 
 /// Returns the version that a form changes; `None` accepts any.
@@ -70,12 +80,12 @@ pub(super) fn user_cell(
     }
 }
 
-/// Returns the cell of a time.
+/// Returns the cell of a time, by which a list can be sorted.
 pub(super) fn time_cell(page: &PageContext, at: Timestamp) -> Cell {
     Cell::text(format::time(page.language, at)).sort_value(at.micros())
 }
 
-/// Returns the cell of a day.
+/// Returns the cell of a day; a list is sorted by the time within it too.
 pub(super) fn day_cell(page: &PageContext, at: Timestamp) -> Cell {
     Cell::text(format::day(page.language, at)).sort_value(at.micros())
 }

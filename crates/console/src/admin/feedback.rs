@@ -93,16 +93,16 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 fn filter_form(page: &PageContext, filter: FeedbackFilter) -> Search {
-    let any = || ("", page.t(ANY));
+    let any = ("", page.t(ANY));
     let statuses = FeedbackStatus::ALL.map(|it| (it.name(), page.t(status_text(it))));
-    let ratings = Rating::ALL.map(|it| (it.name(), page.t(rating_text(it))));
+    let statuses_and_any = [any].into_iter().chain(statuses);
     let status = filter.status.map_or("", FeedbackStatus::name);
+    let ratings = Rating::ALL.map(|it| (it.name(), page.t(rating_text(it))));
+    let ratings_and_any = [any].into_iter().chain(ratings);
     let rating = filter.rating.map_or("", Rating::name);
-    let statuses = [any()].into_iter().chain(statuses);
-    let ratings = [any()].into_iter().chain(ratings);
     let fields = [
-        Field::select("status", page.t(common::STATUS), statuses, status).optional(),
-        Field::select("rating", page.t(RATING), ratings, rating).optional(),
+        Field::select("status", page.t(common::STATUS), statuses_and_any, status).optional(),
+        Field::select("rating", page.t(RATING), ratings_and_any, rating).optional(),
     ];
 
     let reset =
@@ -208,17 +208,25 @@ async fn report_view(
         view = view.section(Section::new("other", page.t(OTHER_FIELDS)).facts(fields));
     }
 
-    let status = typed.map_or_else(|| entry.status.name(), |it| it.text("status"));
-    let note =
-        typed.map_or_else(|| entry.note.clone().unwrap_or_default(), |it| it.text("note").into());
-    let statuses = FeedbackStatus::ALL.map(|it| (it.name(), page.t(status_text(it))));
+    Ok(view.section(triage_section(page, &entry, typed)))
+}
+
+/// Returns the section with the form of a report, as typed or else as stored.
+fn triage_section(
+    page: &PageContext,
+    entry: &FeedbackEntry,
+    typed: Option<&FormFields>,
+) -> Section {
+    let (status, note) = match typed {
+        Some(form) => (form.text("status"), form.text("note")),
+        None => (entry.status.name(), entry.note.as_deref().unwrap_or_default()),
+    };
     let version = typed.and_then(expected_version).unwrap_or(entry.updated_at);
-    let form = Form::new(format!("admin/feedback/{id}/triage"), page.t(common::SAVE))
+    let statuses = FeedbackStatus::ALL.map(|it| (it.name(), page.t(status_text(it))));
+    let form = Form::new(format!("admin/feedback/{}/triage", entry.id), page.t(common::SAVE))
         .field(Field::select("status", page.t(common::STATUS), statuses, status))
         .field(Field::lines("note", page.t(NOTE), note).hint(page.t(NOTE_HINT)).optional());
-    let triage = Section::new("triage", page.t(TRIAGE)).form(with_version(form, version));
-
-    Ok(view.section(triage))
+    Section::new("triage", page.t(TRIAGE)).form(with_version(form, Some(version)))
 }
 
 fn facts_section(

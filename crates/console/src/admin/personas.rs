@@ -10,7 +10,7 @@ use pia_web::{PathId, Route};
 
 use self::form::typed_draft;
 use self::view::{TypedPersona, list_view, new_view, persona_view};
-use super::bindings::expected_version;
+use super::bindings::{VersionedDraft, expected_version};
 use super::policies::licensed_form;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -66,8 +66,8 @@ async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
     let draft = typed_draft(&form);
     let id = PersonaId(id);
     let expected = expected_version(&form);
-    let typed =
-        TypedPersona { contents: Some((draft.clone(), expected)), ..TypedPersona::default() };
+    let contents = VersionedDraft { draft: draft.clone(), version: expected };
+    let typed = TypedPersona { contents: Some(contents), ..TypedPersona::default() };
     match page.run(|api| async move { api.personas.replace(by, id, draft, expected).await }).await {
         Ok(()) => page.done(&format!("admin/personas/{id}"), "saved"),
         Err(err) => page.refuse(persona_view(&page, id, typed).await?, err),

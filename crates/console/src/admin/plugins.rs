@@ -8,7 +8,7 @@ use pia_policy::{PluginDraft, PluginError};
 use pia_web::{ApiError, PathId, Route};
 
 use self::view::{TypedPlugin, list_view, new_view, plugin_view, stored_draft};
-use super::bindings::{chosen, expected_version};
+use super::bindings::{VersionedDraft, chosen, expected_version};
 use super::policies::licensed_form;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -68,10 +68,11 @@ async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
     let draft = typed_draft(&form);
     let id = PluginId(id);
     let expected = expected_version(&form);
-    let typed = TypedPlugin { contents: Some((draft.clone(), expected)), ..TypedPlugin::default() };
+    let contents = VersionedDraft { draft: draft.clone(), version: expected };
+    let typed = TypedPlugin { contents: Some(contents), ..TypedPlugin::default() };
     let result =
         page.run(|api| async move { api.plugins.replace(by, id, draft, expected).await }).await;
-    changed(&page, id, result, typed).await
+    finish_change(&page, id, result, typed).await
 }
 
 async fn activate(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
@@ -93,7 +94,7 @@ async fn set_active(page: &PageContext, id: PluginId, is_active: bool) -> PageRe
             api.plugins.replace(by, id, draft, Some(version)).await
         })
         .await;
-    changed(page, id, result, TypedPlugin::default()).await
+    finish_change(page, id, result, TypedPlugin::default()).await
 }
 
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -102,7 +103,7 @@ async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     let groups = chosen(&form, "groupIds", GroupId);
     let typed = TypedPlugin { groups: Some(groups.clone()), ..TypedPlugin::default() };
     let result = page.run(|api| async move { api.plugins.assign(by, id, groups).await }).await;
-    changed(&page, id, result, typed).await
+    finish_change(&page, id, result, typed).await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
@@ -115,7 +116,7 @@ async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
 }
 
 /// Redirects to the page of a plugin, or renders it again after an error.
-async fn changed(
+async fn finish_change(
     page: &PageContext,
     id: PluginId,
     result: Result<(), ApiError>,

@@ -1,7 +1,7 @@
 //! Groups, plugins and knowledge bases of a managed persona.
 
 use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, PluginId};
-use pia_policy::{Feature, PersonaError};
+use pia_policy::Feature;
 use pia_web::{ApiError, PathId, Route};
 
 use super::super::bindings::{GROUPS, chosen, group_checks};
@@ -89,66 +89,78 @@ async fn finish_binding(
     }
 }
 
-/// Returns the sections of the page of a persona.
+/// Returns the sections of a persona's page with its groups, plugins and knowledge
+/// bases, as typed into a refused form or else as stored.
 pub(super) async fn bindings_sections(
     page: &PageContext,
     id: PersonaId,
     typed: TypedPersona,
 ) -> Result<[Section; 3], ApiError> {
-    let (groups, bound_plugins) = page
-        .run(|api| async move {
-            Ok::<_, PersonaError>((
-                api.personas.groups_of(id).await?,
-                api.personas.plugins_of(id).await?,
-            ))
-        })
-        .await?;
-    let plugins = page.run(|api| async move { api.plugins.list().await }).await?;
+    Ok([
+        groups_section(page, id, typed.groups).await?,
+        plugins_section(page, id, typed.plugins).await?,
+        bases_section(page, id, typed.bases).await?,
+    ])
+}
+
+async fn groups_section(
+    page: &PageContext,
+    id: PersonaId,
+    typed_groups: Option<Vec<GroupId>>,
+) -> Result<Section, ApiError> {
+    let assigned_groups = page.run(|api| async move { api.personas.groups_of(id).await }).await?;
+    let groups = group_checks(page, &typed_groups.unwrap_or(assigned_groups)).await?;
+    let section = Section::new("groups", page.t(GROUPS)).intro(page.t(GROUPS_INTRO));
+    Ok(section.form(binding_form(page, id, "groups", groups)))
+}
+
+async fn plugins_section(
+    page: &PageContext,
+    id: PersonaId,
+    typed_plugins: Option<Vec<PluginId>>,
+) -> Result<Section, ApiError> {
+    let bound_plugins = page.run(|api| async move { api.personas.plugins_of(id).await }).await?;
+    let selected_plugins = typed_plugins.unwrap_or(bound_plugins);
+    let entries = page.run(|api| async move { api.plugins.list().await }).await?;
+    let section = Section::new("plugins", page.t(PLUGINS)).intro(page.t(PLUGINS_INTRO));
+    if entries.is_empty() {
+        return Ok(section.paragraph(page.t(NO_PLUGINS)));
+    }
+
+    let options = entries.into_iter().map(|it| SelectOption {
+        is_selected: selected_plugins.contains(&it.plugin.id),
+        value: it.plugin.id.to_string(),
+        label: it.plugin.content.name,
+    });
+    let plugins = Field::checks("pluginIds", page.t(PLUGINS), options.collect());
+
+    Ok(section.form(binding_form(page, id, "plugins", plugins)))
+}
+
+async fn bases_section(
+    page: &PageContext,
+    id: PersonaId,
+    typed_bases: Option<Vec<KnowledgeBaseId>>,
+) -> Result<Section, ApiError> {
     let bound_bases =
         page.run(|api| async move { api.knowledge.bases.list_bound(id).await }).await?;
-    let bases = page.run(|api| async move { api.knowledge.bases.list().await }).await?;
-    let groups = group_checks(page, &typed.groups.unwrap_or(groups)).await?;
-    let bound_plugins = typed.plugins.unwrap_or(bound_plugins);
-    let bound_bases = typed.bases.unwrap_or(bound_bases);
+    let selected_bases = typed_bases.unwrap_or(bound_bases);
+    let entries = page.run(|api| async move { api.knowledge.bases.list().await }).await?;
+    let section = Section::new("knowledge", page.t(BASES)).intro(page.t(BASES_INTRO));
+    if entries.is_empty() {
+        return Ok(section.paragraph(page.t(NO_BASES)));
+    }
 
-    let plugins: Vec<_> = plugins
-        .into_iter()
-        .map(|it| SelectOption {
-            is_selected: bound_plugins.contains(&it.plugin.id),
-            value: it.plugin.id.to_string(),
-            label: it.plugin.content.name,
-        })
-        .collect();
+    let options = entries.into_iter().map(|it| SelectOption {
+        is_selected: selected_bases.contains(&it.base.id),
+        value: it.base.id.to_string(),
+        label: it.base.name,
+    });
+    let bases = Field::checks("knowledgeBaseIds", page.t(BASES), options.collect());
 
-    let bases: Vec<_> = bases
-        .into_iter()
-        .map(|it| SelectOption {
-            is_selected: bound_bases.contains(&it.base.id),
-            value: it.base.id.to_string(),
-            label: it.base.name,
-        })
-        .collect();
+    Ok(section.form(binding_form(page, id, "knowledge", bases)))
+}
 
-    let form = |verb: &str, field: Field| {
-        Form::new(format!("admin/personas/{id}/{verb}"), page.t(common::SAVE)).field(field)
-    };
-    let section =
-        |id, title: Text, intro: Text| Section::new(id, page.t(title)).intro(page.t(intro));
-    let plugins_section = section("plugins", PLUGINS, PLUGINS_INTRO);
-    let bases_section = section("knowledge", BASES, BASES_INTRO);
-    Ok([
-        section("groups", GROUPS, GROUPS_INTRO).form(form("groups", groups)),
-        if plugins.is_empty() {
-            plugins_section.paragraph(page.t(NO_PLUGINS))
-        } else {
-            let plugins = Field::checks("pluginIds", page.t(PLUGINS), plugins);
-            plugins_section.form(form("plugins", plugins))
-        },
-        if bases.is_empty() {
-            bases_section.paragraph(page.t(NO_BASES))
-        } else {
-            let bases = Field::checks("knowledgeBaseIds", page.t(BASES), bases);
-            bases_section.form(form("knowledge", bases))
-        },
-    ])
+fn binding_form(page: &PageContext, id: PersonaId, action: &str, field: Field) -> Form {
+    Form::new(format!("admin/personas/{id}/{action}"), page.t(common::SAVE)).field(field)
 }

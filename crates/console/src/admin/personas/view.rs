@@ -1,10 +1,12 @@
 //! Pages of managed personas.
 
-use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, PluginId, Timestamp};
+use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, PluginId};
 use pia_policy::{PersonaDraft, PersonaEntry};
 use pia_web::ApiError;
 
-use super::super::bindings::{ACTIVE, CHANGED, GROUPS, INACTIVE, time_cell, with_version};
+use super::super::bindings::{
+    ACTIVE, CHANGED, GROUPS, INACTIVE, VersionedDraft, time_cell, with_version,
+};
 use super::bindings::{PLUGINS, bindings_sections};
 use super::form::{stored_draft, with_fields};
 use crate::page_context::PageContext;
@@ -37,8 +39,7 @@ const DELETE_HINT: Text = Text::new(
 /// Values that were typed into the forms of a persona, where one was refused.
 #[derive(Default)]
 pub(super) struct TypedPersona {
-    /// Contents, and the version that they change.
-    pub(super) contents: Option<(PersonaDraft, Option<Timestamp>)>,
+    pub(super) contents: Option<VersionedDraft<PersonaDraft>>,
     pub(super) groups: Option<Vec<GroupId>>,
     pub(super) plugins: Option<Vec<PluginId>>,
     pub(super) bases: Option<Vec<KnowledgeBaseId>>,
@@ -103,18 +104,16 @@ pub(super) async fn persona_view(
     let persona = page.run(|api| async move { api.personas.find(id).await }).await?;
     let path = format!("admin/personas/{id}");
     let name = persona.content.name.clone();
-    let stored_version = Some(persona.updated_at);
-    let contents = typed.contents.take();
-    let (draft, version) = contents.unwrap_or_else(|| (stored_draft(persona), stored_version));
-    let mut save = Form::new(format!("{path}/save"), page.t(common::SAVE));
-    if let Some(version) = version {
-        save = with_version(save, version);
-    }
-
+    let contents = typed.contents.take().unwrap_or_else(|| VersionedDraft {
+        version: Some(persona.updated_at),
+        draft: stored_draft(persona),
+    });
+    let save = Form::new(format!("{path}/save"), page.t(common::SAVE));
+    let save_version = with_fields(page, with_version(save, contents.version), contents.draft);
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_PERSONA)).danger();
     let mut view = View::new(name)
         .below(page.t(TITLE), "admin/personas")
-        .section(Section::new("contents", page.t(CONTENTS)).form(with_fields(page, save, draft)));
+        .section(Section::new("contents", page.t(CONTENTS)).form(save_version));
     view.sections.extend(bindings_sections(page, id, typed).await?);
 
     Ok(view.section(

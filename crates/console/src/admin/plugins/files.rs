@@ -5,7 +5,7 @@ use pia_kernel::PluginId;
 use pia_web::{ApiError, FieldError, PathId, Route};
 
 use super::super::policies::licensed_form;
-use super::changed;
+use super::finish_change;
 use super::view::TypedPlugin;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -34,7 +34,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
     let result = submit_package(&page, PluginId(id), form).await;
-    changed(&page, PluginId(id), result, TypedPlugin::default()).await
+    finish_change(&page, PluginId(id), result, TypedPlugin::default()).await
 }
 
 async fn submit_package(
@@ -51,7 +51,7 @@ async fn submit_package(
 
 async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
     let result = submit_icon(&page, PluginId(id), &form).await;
-    changed(&page, PluginId(id), result, TypedPlugin::default()).await
+    finish_change(&page, PluginId(id), result, TypedPlugin::default()).await
 }
 
 async fn submit_icon(page: &PageContext, id: PluginId, form: &UploadForm) -> Result<(), ApiError> {
@@ -64,7 +64,7 @@ async fn remove_icon(page: PageContext, PathId(id): PathId, _: FormFields) -> Pa
     let by = page.user();
     let id = PluginId(id);
     let result = page.run(|api| async move { api.plugins.upload_icon(by, id, None).await }).await;
-    changed(&page, id, result, TypedPlugin::default()).await
+    finish_change(&page, id, result, TypedPlugin::default()).await
 }
 
 fn chosen_file(form: &UploadForm, field: &str) -> Result<Bytes, ApiError> {

@@ -1,11 +1,11 @@
 //! Pages of plugins.
 
-use pia_kernel::{GroupId, PluginId, Timestamp};
+use pia_kernel::{GroupId, PluginId};
 use pia_policy::{PluginContent, PluginDraft, PluginEntry, PublishedPlugin};
 use pia_web::ApiError;
 
 use super::super::bindings::{
-    ACTIVE, CHANGED, GROUPS, INACTIVE, SIZE, group_checks, time_cell, with_version,
+    ACTIVE, CHANGED, GROUPS, INACTIVE, SIZE, VersionedDraft, group_checks, time_cell, with_version,
 };
 use crate::page_context::PageContext;
 use crate::texts::common;
@@ -81,8 +81,7 @@ const DELETE_HINT: Text = Text::new(
 /// Values that were typed into the forms of a plugin, where one was refused.
 #[derive(Default)]
 pub(super) struct TypedPlugin {
-    /// Contents, and the version that they change.
-    pub(super) contents: Option<(PluginDraft, Option<Timestamp>)>,
+    pub(super) contents: Option<VersionedDraft<PluginDraft>>,
     pub(super) groups: Option<Vec<GroupId>>,
 }
 
@@ -161,22 +160,22 @@ pub(super) fn new_view(page: &PageContext, draft: PluginDraft) -> View {
 }
 
 fn with_fields(page: &PageContext, form: Form, draft: PluginDraft) -> Form {
-    let PluginDraft { kind, name, description, config_json, version, .. } = draft;
-    let kinds = KINDS.map(|(value, label)| (value, page.t(label)));
-    let kind = kind.unwrap_or_default();
-    let config = config_json.unwrap_or_default();
-    let description = description.unwrap_or_default();
-    let version = Field::text("version", page.t(VERSION), version.unwrap_or_default());
-    let config =
-        Field::lines("configJson", page.t(CONFIG), config).json(page.t(common::INVALID_JSON));
+    let text = |name: &str, label: Text, value: Option<String>| {
+        Field::text(name, page.t(label), value.unwrap_or_default())
+    };
+    let lines = |name: &str, label: Text, value: Option<String>| {
+        Field::lines(name, page.t(label), value.unwrap_or_default())
+    };
 
-    form.field(Field::text("name", page.t(common::NAME), name.unwrap_or_default()))
+    let kinds = KINDS.map(|(value, label)| (value, page.t(label)));
+    let kind = draft.kind.unwrap_or_default();
+    let description = lines("description", common::DESCRIPTION, draft.description);
+    let config = lines("configJson", CONFIG, draft.config_json).json(page.t(common::INVALID_JSON));
+    let version = text("version", VERSION, draft.version);
+
+    form.field(text("name", common::NAME, draft.name))
         .field(Field::select("kind", page.t(KIND), kinds, &kind))
-        .field(
-            Field::lines("description", page.t(common::DESCRIPTION), description)
-                .rows(3)
-                .optional(),
-        )
+        .field(description.rows(3).optional())
         .field(version.hint(page.t(VERSION_HINT)).optional())
         .field(config.rows(12).hint(page.t(CONFIG_HINT)).optional())
 }
@@ -202,15 +201,13 @@ pub(super) async fn plugin_view(
     }
 
     let is_built_in = plugin.is_built_in;
-    let stored = Some(plugin.updated_at);
-    let (draft, version) = typed.contents.unwrap_or_else(|| (stored_draft(plugin), stored));
-    let mut save = Form::new(format!("{path}/save"), page.t(common::SAVE));
-    if let Some(version) = version {
-        save = with_version(save, version);
-    }
-
-    let save = with_fields(page, save, draft);
-    view = view.section(Section::new("contents", page.t(CONTENTS)).form(save));
+    let contents = typed.contents.unwrap_or_else(|| VersionedDraft {
+        version: Some(plugin.updated_at),
+        draft: stored_draft(plugin),
+    });
+    let save = Form::new(format!("{path}/save"), page.t(common::SAVE));
+    let save_version = with_fields(page, with_version(save, contents.version), contents.draft);
+    view = view.section(Section::new("contents", page.t(CONTENTS)).form(save_version));
     if is_built_in {
         return Ok(view);
     }
@@ -258,10 +255,10 @@ async fn groups_section(
     page: &PageContext,
     id: PluginId,
     path: &str,
-    typed: Option<Vec<GroupId>>,
+    typed_groups: Option<Vec<GroupId>>,
 ) -> Result<Section, ApiError> {
-    let stored = page.run(|api| async move { api.plugins.groups_of(id).await }).await?;
-    let groups = group_checks(page, &typed.unwrap_or(stored)).await?;
+    let assigned_groups = page.run(|api| async move { api.plugins.groups_of(id).await }).await?;
+    let groups = group_checks(page, &typed_groups.unwrap_or(assigned_groups)).await?;
     let form = Form::new(format!("{path}/groups"), page.t(common::SAVE)).field(groups);
     Ok(Section::new("groups", page.t(GROUPS)).intro(page.t(GROUPS_INTRO)).form(form))
 }

@@ -157,7 +157,7 @@ async fn version_view(
     }
 
     let form = Form::new(format!("{path}/versions/{number}/restore"), page.t(ROLL_BACK));
-    let restore = with_version(form, policy.updated_at).danger();
+    let restore = with_version(form, Some(policy.updated_at)).danger();
     let section = Section::new("restore", page.t(ROLL_BACK)).intro(page.t(ROLL_BACK_HINT));
 
     Ok(view.section(section.form(restore)))

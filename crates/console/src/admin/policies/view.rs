@@ -57,7 +57,7 @@ const DELETE_HINT: Text = Text::new(
      machen. Entfernen Sie sie zuerst von ihren Gruppen.",
 );
 
-/// Contents of a form.
+/// Contents of a policy, as typed into a form.
 pub(super) struct Contents {
     pub(super) name: String,
     pub(super) description: String,
@@ -113,13 +113,13 @@ fn entry_row(page: &PageContext, entry: &ClientPolicyEntry) -> Row {
 
 /// Returns the page of a new policy.
 pub(super) fn new_view(page: &PageContext, contents: &Contents) -> View {
-    let form = fields(page, Form::new("admin/policies", page.t(CREATE)), contents);
+    let form = with_fields(page, Form::new("admin/policies", page.t(CREATE)), contents);
     View::new(page.t(NEW))
         .below(page.t(TITLE), "admin/policies")
         .section(Section::new("contents", "").form(form))
 }
 
-fn fields(page: &PageContext, form: Form, contents: &Contents) -> Form {
+fn with_fields(page: &PageContext, form: Form, contents: &Contents) -> Form {
     let description =
         Field::lines("description", page.t(common::DESCRIPTION), &contents.description);
     form.field(Field::text("name", page.t(common::NAME), &contents.name))
@@ -148,26 +148,23 @@ pub(super) async fn policy_view(
             Ok::<_, ClientPolicyError>((policy, groups_with_policy, api.groups.list().await?))
         })
         .await?;
-    let mut other_groups = Vec::new();
-    for group in all_groups.into_iter().map(|entry| entry.group) {
-        if groups_with_policy.iter().all(|(with_policy, _)| *with_policy != group.id) {
-            other_groups.push((group.id, group.name.as_str().to_owned()));
-        }
-    }
+    let has_policy = |group: GroupId| groups_with_policy.iter().any(|it| it.0 == group);
+    let other_groups = all_groups
+        .into_iter()
+        .map(|it| (it.group.id, it.group.name.as_str().to_owned()))
+        .filter(|it| !has_policy(it.0))
+        .collect();
 
     let path = format!("admin/policies/{id}");
     let name = policy.draft.name.clone();
     let contents = typed.unwrap_or_else(|| policy.into());
-    let mut save = fields(page, Form::new(format!("{path}/save"), page.t(common::SAVE)), &contents);
-    if let Some(version) = contents.version {
-        save = with_version(save, version);
-    }
-
+    let save = Form::new(format!("{path}/save"), page.t(common::SAVE));
+    let save_version = with_version(with_fields(page, save, &contents), contents.version);
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_POLICY)).danger();
     Ok(View::new(name)
         .below(page.t(TITLE), "admin/policies")
         .action(page.t(VERSIONS), format!("{path}/versions"))
-        .section(Section::new("contents", page.t(CONTENTS)).form(save))
+        .section(Section::new("contents", page.t(CONTENTS)).form(save_version))
         .section(groups_section(page, &path, groups_with_policy, other_groups))
         .section(
             Section::new("delete", page.t(DELETE_POLICY)).intro(page.t(DELETE_HINT)).form(delete),
