@@ -4,8 +4,8 @@ mod filter;
 mod verification;
 mod view;
 
-use pia_kernel::Cursor;
-use pia_web::Route;
+use pia_kernel::{AuditFilter, AuditRecord, Cursor, Page};
+use pia_web::{ApiError, Route};
 
 use self::filter::SearchedEntries;
 use self::view::log_view;
@@ -23,21 +23,27 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext) -> PageResult {
     let searched = SearchedEntries::requested(&page).await?;
-    let entries = match searched.filter.clone() {
-        Some(filter) => {
-            let request = page.paging();
-            let entries = page
-                .run(|api| async move { api.audit.page(&filter, request.and_one_more()).await })
-                .await?;
-            request.into_page(entries, |it| Cursor { at: it.at, id: it.id })
-        }
-        None => page.paging().into_page(Vec::new(), |_| Cursor::top()),
+    let records = match searched.filter.clone() {
+        Some(filter) => find_records(&page, filter).await?,
+        None => Page { items: Vec::new(), next: None },
     };
-    let view = log_view(&page, searched, entries).await?;
+    let view = log_view(&page, searched, records).await?;
     Ok(page.render(view))
 }
 
-/// Streams the selected entries. A filter that selects none by mistake is
+/// Finds the requested page of the records that a filter selects.
+async fn find_records(
+    page: &PageContext,
+    filter: AuditFilter,
+) -> Result<Page<AuditRecord>, ApiError> {
+    let request = page.paging();
+    let records = page
+        .run(|api| async move { api.audit.page(&filter, request.and_one_more()).await })
+        .await?;
+    Ok(request.into_page(records, |it| Cursor { at: it.at, id: it.id }))
+}
+
+/// Streams the selected entries. If a field of the filter is invalid, the page is
 /// displayed instead.
 async fn export(page: PageContext) -> PageResult {
     let searched = SearchedEntries::requested(&page).await?;

@@ -33,42 +33,23 @@ pub(super) struct SearchedEntries {
 impl SearchedEntries {
     /// Returns the entries that the query of a request selects.
     pub(super) async fn requested(page: &PageContext) -> Result<Self, ApiError> {
-        let names = ["user", "action", "since", "until"];
-        let [person, action, since, until] = names.map(|name| page.query(name).trim().to_owned());
+        let query = filter_query(page);
+        let action = page.query("action").trim().to_owned();
+        let action_field = Field::text("action", page.t(ACTION), action.as_str()).optional();
         let PersonFilter { user, field: person_field, .. } = PersonFilter::requested(page).await?;
-        let mut since_field = day_field(page, "since", SINCE, &since);
-        let mut until_field = day_field(page, "until", UNTIL, &until);
-        let first_day = parse_day(&since);
-        let last_day = parse_day(&until);
-        let filter = match (&user, &first_day, &last_day) {
+        let since = DayFilter::requested(page, "since", SINCE);
+        let until = DayFilter::requested(page, "until", UNTIL);
+
+        let filter = match (user, since.day, until.day) {
             (Ok(user), Ok(first_day), Ok(last_day)) => Some(AuditFilter {
-                user: *user,
-                action: Some(action.clone()).filter(|it| !it.is_empty()),
-                since: *first_day,
+                user,
+                action: Some(action).filter(|it| !it.is_empty()),
+                since: first_day,
                 until: last_day.map(|it| it + DAY),
                 order: page.time_order(),
             }),
             _ => None,
         };
-
-        for (field, is_wrong, text) in [
-            (&mut since_field, first_day.is_err(), NOT_A_DAY),
-            (&mut until_field, last_day.is_err(), NOT_A_DAY),
-        ] {
-            if is_wrong {
-                page.t(text).clone_into(&mut field.error);
-            }
-        }
-
-        let action_field = text_field(page, "action", ACTION, &action);
-        let fields = [person_field, action_field, since_field, until_field];
-
-        let pairs: Vec<_> = names
-            .into_iter()
-            .zip([person, action, since, until])
-            .filter(|it| !it.1.is_empty())
-            .collect();
-        let query = serde_urlencoded::to_string(pairs).unwrap_or_default();
 
         let reset = Link {
             label: page.t(common::RESET_FILTERS).to_owned(),
@@ -77,7 +58,10 @@ impl SearchedEntries {
 
         let search = Search {
             label: page.t(SEARCH).to_owned(),
-            fields: fields.into_iter().chain(page.sort_field()).collect(),
+            fields: [person_field, action_field, since.field, until.field]
+                .into_iter()
+                .chain(page.sort_field())
+                .collect(),
             submit: page.t(common::SEARCH).to_owned(),
             reset: (!query.is_empty()).then_some(reset),
         };
@@ -86,24 +70,47 @@ impl SearchedEntries {
     }
 }
 
-/// Error: the value selects nothing.
-struct Unusable;
+/// Returns the query of the filter, without `?`, and without empty parameters.
+fn filter_query(page: &PageContext) -> String {
+    let pairs: Vec<_> = ["user", "action", "since", "until"]
+        .map(|name| (name, page.query(name).trim().to_owned()))
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .collect();
+    serde_urlencoded::to_string(pairs).unwrap_or_default()
+}
 
-fn parse_day(text: &str) -> Result<Option<Timestamp>, Unusable> {
+/// Filter by a day that the query names.
+struct DayFilter {
+    /// Start of the day; `None` without a filter.
+    day: Result<Option<Timestamp>, InvalidDay>,
+    /// Field as it was typed, with its error.
+    field: Field,
+}
+
+impl DayFilter {
+    fn requested(page: &PageContext, name: &str, label: Text) -> Self {
+        let text = page.query(name).trim().to_owned();
+        let day = parse_day(&text);
+        let mut field = Field::input(name, page.t(label), "date", "off", text).optional();
+        if day.is_err() {
+            page.t(NOT_A_DAY).clone_into(&mut field.error);
+        }
+        Self { day, field }
+    }
+}
+
+/// Error: the text is not a day.
+struct InvalidDay;
+
+/// Parses the start of a day in UTC; `None` if the text is empty.
+fn parse_day(text: &str) -> Result<Option<Timestamp>, InvalidDay> {
     if text.is_empty() {
         return Ok(None);
     }
-    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").map_err(|_malformed| Unusable)?;
+    let day = NaiveDate::parse_from_str(text, "%Y-%m-%d").map_err(|_malformed| InvalidDay)?;
     let start: DateTime<Utc> = day.and_time(NaiveTime::MIN).and_utc();
     Ok(Some(start.into()))
-}
-
-fn text_field(page: &PageContext, name: &str, label: Text, value: &str) -> Field {
-    Field::text(name, page.t(label), value).optional()
-}
-
-fn day_field(page: &PageContext, name: &str, label: Text, value: &str) -> Field {
-    Field::input(name, page.t(label), "date", "off", value).optional()
 }
 
 #[cfg(test)]
@@ -112,11 +119,11 @@ mod tests {
 
     #[test]
     fn a_day_begins_at_midnight() {
-        let day = |text| parse_day(text).map(|it| it.map(Timestamp::micros)).ok();
+        let second_day = Timestamp::UNIX_EPOCH + DAY;
 
-        assert_eq!(day(""), Some(None));
-        assert_eq!(day("1970-01-02"), Some(Some(86_400_000_000)));
-        assert_eq!(day("2026-02-30"), None);
-        assert_eq!(day("today"), None);
+        assert_eq!(parse_day("").ok(), Some(None));
+        assert_eq!(parse_day("1970-01-02").ok(), Some(Some(second_day)));
+        assert!(parse_day("2026-02-30").is_err());
+        assert!(parse_day("today").is_err());
     }
 }

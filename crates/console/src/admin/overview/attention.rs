@@ -61,11 +61,18 @@ const WITHOUT_FACTOR: Text =
 /// Maximum number of problems; the most urgent come first.
 const MAX_PROBLEMS: usize = 20;
 
-/// Problem with its label, and the path of its page.
+/// Problem with its label.
 struct LabelledProblem {
     label: String,
     text: String,
+    /// Path of the page that concerns it; empty if there is none.
     path: String,
+}
+
+impl LabelledProblem {
+    fn new(page: &PageContext, label: Text, text: String, path: &str) -> Self {
+        Self { label: page.t(label).to_owned(), text, path: path.to_owned() }
+    }
 }
 
 /// Returns the section with the problems and open steps that need attention.
@@ -97,31 +104,32 @@ fn fact(page: &PageContext, groups: &[GroupEntry], problem: &Problem) -> Option<
         Problem::CertificateExpiresSoon(_) => page.t(CERTIFICATE_HINT),
         _ => "",
     };
-    let LabelledProblem { label, text, path } = notice(page, groups, problem)?;
+    let LabelledProblem { label, text, path } = labelled_problem(page, groups, problem)?;
     let path = (!path.is_empty()).then_some(path);
     Some((label, Cell { path, ..Cell::badge(text, tone).detail(detail) }))
 }
 
-fn notice(page: &PageContext, groups: &[GroupEntry], problem: &Problem) -> Option<LabelledProblem> {
-    let notice = |label: Text, text: String, path: &str| LabelledProblem {
-        label: page.t(label).to_owned(),
-        text,
-        path: path.to_owned(),
-    };
+fn labelled_problem(
+    page: &PageContext,
+    groups: &[GroupEntry],
+    problem: &Problem,
+) -> Option<LabelledProblem> {
+    let labelled = |label, text, path: &str| LabelledProblem::new(page, label, text, path);
+    let with_day = |text: Text, at: Timestamp| page.fill(text, &[&format::day(page.language, at)]);
+    let with_count =
+        |text: Text, count: u64| page.fill(text, &[&format::number(page.language, count)]);
 
-    let day = |text: Text, at: Timestamp| page.fill(text, &[&format::day(page.language, at)]);
-    let count = |text: Text, count: u64| page.fill(text, &[&format::number(page.language, count)]);
     Some(match problem {
-        Problem::NoLicence => notice(LICENCE, page.t(LICENCE_MISSING).to_owned(), licence::PATH),
-        Problem::LicenceExpired(at) => notice(LICENCE, day(EXPIRED, *at), licence::PATH),
-        Problem::LicenceExpiresSoon(at) => notice(LICENCE, day(EXPIRES, *at), licence::PATH),
-        Problem::CertificateExpiresSoon(at) => notice(CERTIFICATE, day(EXPIRES, *at), ""),
-        Problem::VolumeNearlyFull(it) => volume_notice(page, it),
-        Problem::EmailsFailed(it) => {
-            notice(EMAIL, count(EMAIL_FAILED, *it), "admin/mail?state=failed")
+        Problem::NoLicence => labelled(LICENCE, page.t(LICENCE_MISSING).to_owned(), licence::PATH),
+        Problem::LicenceExpired(at) => labelled(LICENCE, with_day(EXPIRED, *at), licence::PATH),
+        Problem::LicenceExpiresSoon(at) => labelled(LICENCE, with_day(ENDS, *at), licence::PATH),
+        Problem::CertificateExpiresSoon(at) => labelled(CERTIFICATE, with_day(ENDS, *at), ""),
+        Problem::VolumeNearlyFull(volume) => volume_problem(page, volume),
+        Problem::EmailsFailed(count) => {
+            labelled(EMAIL, with_count(EMAIL_FAILED, *count), "admin/mail?state=failed")
         }
-        Problem::EmailsPostponed(it) => {
-            notice(EMAIL, count(EMAILS_POSTPONED, *it), "admin/mail?state=postponed")
+        Problem::EmailsPostponed(count) => {
+            labelled(EMAIL, with_count(EMAILS_POSTPONED, *count), "admin/mail?state=postponed")
         }
         Problem::ModelFailed { key, outcome } => LabelledProblem {
             label: page.fill(MODEL, &[key]),
@@ -131,40 +139,40 @@ fn notice(page: &PageContext, groups: &[GroupEntry], problem: &Problem) -> Optio
         Problem::AssignmentsDelayed { queued, since } => {
             let queued = format::number(page.language, *queued);
             let text = page.fill(DELAYED, &[&queued, &format::time(page.language, *since)]);
-            notice(ASSIGNMENTS, text, "admin/assignments")
+            labelled(ASSIGNMENTS, text, "admin/assignments")
         }
         Problem::MaintenanceFailed(task) => {
             let text = page.fill(MAINTENANCE_FAILED, &[page.t(jobs::task_text(*task))]);
-            notice(MAINTENANCE, text, "admin/jobs")
+            labelled(MAINTENANCE, text, "admin/jobs")
         }
         Problem::SettingUnreadable(key) => LabelledProblem {
             label: page.fill(SETTING, &[key]),
             text: page.t(SETTING_UNREADABLE).to_owned(),
             path: settings::path_of(key),
         },
-        Problem::BudgetNearlyUsed(it) => budget_notice(page, groups, it)?,
-        Problem::AdminsWithoutFactor(it) => {
-            notice(ADMINS, count(WITHOUT_FACTOR, *it), users::ADMINS_WITHOUT_FACTOR)
+        Problem::BudgetNearlyUsed(budget) => budget_problem(page, groups, budget)?,
+        Problem::AdminsWithoutFactor(count) => {
+            labelled(ADMINS, with_count(WITHOUT_FACTOR, *count), users::ADMINS_WITHOUT_FACTOR)
         }
     })
 }
 
-fn volume_notice(page: &PageContext, volume: &Volume) -> LabelledProblem {
+fn volume_problem(page: &PageContext, volume: &Volume) -> LabelledProblem {
     let bytes = |bytes| format::bytes(page.language, bytes);
     let free = page.fill(FREE, &[&bytes(volume.free), &bytes(volume.size)]);
     let text = format!("{}: {free}", volume.folder.display());
     LabelledProblem { label: page.t(DISK_SPACE).to_owned(), text, path: String::new() }
 }
 
-fn budget_notice(
+fn budget_problem(
     page: &PageContext,
     groups: &[GroupEntry],
-    it: &GroupBudget,
+    budget: &GroupBudget,
 ) -> Option<LabelledProblem> {
-    let group = &groups.iter().find(|entry| entry.group.id == it.group)?.group;
-    let text = if it.period == BudgetPeriod::GroupDaily { DAILY_USED } else { WEEKLY_USED };
-    let used = format::percent(page.language, it.percent());
-    let limit = format::number(page.language, it.limit);
+    let group = &groups.iter().find(|it| it.group.id == budget.group)?.group;
+    let text = if budget.period == BudgetPeriod::GroupDaily { DAILY_USED } else { WEEKLY_USED };
+    let used = format::percent(page.language, budget.percent());
+    let limit = format::number(page.language, budget.limit);
     Some(LabelledProblem {
         label: page.fill(BUDGET, &[group.name.as_str()]),
         text: page.fill(text, &[&used, &limit]),
