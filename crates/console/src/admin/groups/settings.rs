@@ -63,48 +63,51 @@ const OF: Text = Text::new("{} of {}", "{} von {}");
 
 /// Returns the form of a group's settings.
 pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) -> Section {
-    let mut form = Form::new(format!("{path}/settings"), page.t(common::SAVE));
-    for quota in Quota::ALL {
-        let own = settings.quotas.get(&quota).map(i64::to_string).unwrap_or_default();
-        let default = quota.default_limit().map_or_else(
-            || page.t(BY_SETTINGS).to_owned(),
-            |it| page.fill(DEFAULT, &[&quota_value(page.language, quota, it)]),
-        );
-        let field = number(&quota_field(quota), page.t(quota_label(quota)), own);
-        form = form.field(field.hint(default));
-    }
+    let quota_fields = Quota::ALL.into_iter().map(|it| quota_field(page, settings, it));
+    let budget_fields = BudgetPeriod::ALL.into_iter().map(|it| budget_field(page, settings, it));
+    let fields = quota_fields
+        .chain(budget_fields)
+        .chain([pool_field(page, settings)])
+        .chain(model_fields(page, settings));
+    let form = Form::new(format!("{path}/settings"), page.t(common::SAVE));
+    Section::new("settings", page.t(TITLE))
+        .intro(page.t(INTRO))
+        .form(fields.fold(form, Form::field))
+}
 
-    for period in BudgetPeriod::ALL {
-        let own = match settings.credits.of(period) {
-            limit if limit > 0 => limit.to_string(),
-            _ => String::new(),
-        };
-        let field = number(&credits_field(period), page.t(budget_label(period)), own);
-        form = form.field(field.hint(page.t(NO_LIMIT)));
-    }
+fn quota_field(page: &PageContext, settings: &GroupSettings, quota: Quota) -> Field {
+    let own_limit = settings.quotas.get(&quota).map(i64::to_string).unwrap_or_default();
+    let hint = match quota.default_limit() {
+        Some(limit) => page.fill(DEFAULT, &[&quota_value(page.language, quota, limit)]),
+        None => page.t(BY_SETTINGS).to_owned(),
+    };
+    number_field(&quota_name(quota), page.t(quota_label(quota)), own_limit).hint(hint)
+}
 
-    let pool = SelectOption {
+fn budget_field(page: &PageContext, settings: &GroupSettings, period: BudgetPeriod) -> Field {
+    let limit = settings.credits.of(period);
+    let own_limit = if limit > 0 { limit.to_string() } else { String::new() };
+    number_field(&budget_name(period), page.t(budget_label(period)), own_limit)
+        .hint(page.t(NO_LIMIT))
+}
+
+fn pool_field(page: &PageContext, settings: &GroupSettings) -> Field {
+    let option = SelectOption {
         value: "true".to_owned(),
         label: page.t(POOL_OPTION).to_owned(),
         is_selected: settings.credits.pool,
     };
-    form = form.field(Field::checks("pool", page.t(POOL), vec![pool]));
-
-    for field in model_fields(page, settings) {
-        form = form.field(field);
-    }
-
-    Section::new("settings", page.t(TITLE)).intro(page.t(INTRO)).form(form)
+    Field::checks("pool", page.t(POOL), vec![option])
 }
 
 /// Returns the fields of models by mode and type of persona, and to choose from.
 fn model_fields(page: &PageContext, settings: &GroupSettings) -> Vec<Field> {
     let modes = MODES.into_iter().map(|mode| {
         let label = page.fill(MODE, &[mode]);
-        entries::select(page, &mode_field(mode), label, settings.modes.get(mode))
+        entries::select(page, &mode_name(mode), label, settings.modes.get(mode))
     });
     let types = settings.persona_types.iter().map(|(name, entry)| {
-        entries::select(page, &type_field(name), page.fill(TYPE, &[name]), Some(entry))
+        entries::select(page, &type_name(name), page.fill(TYPE, &[name]), Some(entry))
     });
     let new_type = Field::text("newType", page.t(NEW_TYPE), "").hint(page.t(NEW_TYPE_HINT));
     let others = [
@@ -118,18 +121,18 @@ fn model_fields(page: &PageContext, settings: &GroupSettings) -> Vec<Field> {
 
 /// Returns a group's settings, for managers who only read them.
 pub(super) fn facts_section(page: &PageContext, settings: &GroupSettings) -> Section {
-    let language = page.language;
     let quotas = Quota::ALL.into_iter().map(|quota| {
-        let value = settings
-            .quota(quota)
-            .map_or_else(|| page.t(BY_SERVER).to_owned(), |it| quota_value(language, quota, it));
+        let value = match settings.quota(quota) {
+            Some(limit) => quota_value(page.language, quota, limit),
+            None => page.t(BY_SERVER).to_owned(),
+        };
         (page.t(quota_label(quota)).to_owned(), value)
     });
 
     let budgets = BudgetPeriod::ALL.into_iter().map(|period| {
         let value = match settings.credits.of(period) {
             0 => page.t(UNLIMITED).to_owned(),
-            limit => format::number(language, limit),
+            limit => format::number(page.language, limit),
         };
         (page.t(budget_label(period)).to_owned(), value)
     });
@@ -158,24 +161,19 @@ pub(super) fn facts_section(page: &PageContext, settings: &GroupSettings) -> Sec
 
 /// Returns the usage of a group's budgets; `None` if it has no budget.
 pub(super) fn usage(page: &PageContext, view: &CreditView) -> Option<Section> {
-    let language = page.language;
-    let of = |part: i64, whole: i64| {
-        let numbers = [format::number(language, part), format::number(language, whole)];
-        page.fill(OF, &[&numbers[0], &numbers[1]])
-    };
-
-    let gauge = |it: Gauge| of(it.used, it.limit);
-    let stock = |it: CreditStock| of(it.remaining, it.total);
-    let facts = [
+    let number = |it: i64| format::number(page.language, it);
+    let gauge = |it: Gauge| page.fill(OF, &[&number(it.used), &number(it.limit)]);
+    let stock = |it: CreditStock| page.fill(OF, &[&number(it.remaining), &number(it.total)]);
+    let budgets = [
         (budget_label(BudgetPeriod::GroupDaily), view.group_daily.map(gauge)),
         (budget_label(BudgetPeriod::GroupWeekly), view.group_weekly.map(|it| gauge(it.gauge))),
         (POOL_LEFT, view.pool.map(|it| stock(it.0))),
         (TOP_UP, view.top_up.map(stock)),
     ];
 
-    let facts: Vec<_> = facts
+    let facts: Vec<_> = budgets
         .into_iter()
-        .filter_map(|(label, value)| Some((page.t(label), Cell::text(value?))))
+        .filter_map(|(label, usage)| Some((page.t(label), Cell::text(usage?))))
         .collect();
 
     (!facts.is_empty()).then(|| Section::new("use", page.t(USED)).facts(facts))
@@ -187,26 +185,26 @@ pub(super) fn changes(
     form: &FormFields,
     before: &GroupSettings,
 ) -> Result<Vec<SettingChange>, ApiError> {
-    let mut parsed = Parsed { page, changes: Vec::new(), errors: Vec::new() };
+    let mut parsed = ParsedChanges { page, changes: Vec::new(), errors: Vec::new() };
     for quota in Quota::ALL {
-        let name = quota_field(quota);
-        parsed.limit(form, &name, |limit| SettingChange::Quota(quota, limit));
+        let name = quota_name(quota);
+        parsed.add_limit(form, &name, |limit| SettingChange::Quota(quota, limit));
     }
 
     for period in BudgetPeriod::ALL {
-        let name = credits_field(period);
-        parsed.limit(form, &name, |limit| SettingChange::Credits(period, limit));
+        let name = budget_name(period);
+        parsed.add_limit(form, &name, |limit| SettingChange::Credits(period, limit));
     }
 
     parsed.changes.push(SettingChange::Pool(form.all("pool").any(|it| it == "true")));
 
     for mode in MODES {
-        let name = mode_field(mode);
+        let name = mode_name(mode);
         let change = SettingChange::Mode(mode.to_owned(), form.some(&name));
         parsed.add(&name, change, ENTRY);
     }
 
-    parsed.persona_types(form, &before.persona_types);
+    parsed.add_persona_types(form, &before.persona_types);
     let models = form.all("models").map(str::to_owned).collect();
     parsed.add("models", SettingChange::Models(models), TOO_MANY);
 
@@ -218,14 +216,15 @@ pub(super) fn changes(
 }
 
 /// Changes of a form, and the errors at its fields.
-struct Parsed<'a> {
+struct ParsedChanges<'a> {
     page: &'a PageContext,
     changes: Vec<SettingChange>,
     errors: Vec<FieldError>,
 }
 
-impl Parsed<'_> {
-    fn limit(
+impl ParsedChanges<'_> {
+    /// Adds the change of a limit; an empty field removes it.
+    fn add_limit(
         &mut self,
         form: &FormFields,
         name: &str,
@@ -239,9 +238,9 @@ impl Parsed<'_> {
 
     /// Adds the models of the previous types, of which the form may remove some,
     /// and of a new one.
-    fn persona_types(&mut self, form: &FormFields, before: &BTreeMap<String, String>) {
+    fn add_persona_types(&mut self, form: &FormFields, before: &BTreeMap<String, String>) {
         for name in before.keys() {
-            let field = type_field(name);
+            let field = type_name(name);
             if form.all(&field).next().is_some() {
                 let change = SettingChange::PersonaType(name.clone(), form.some(&field));
                 self.add(&field, change, ENTRY);
@@ -273,22 +272,22 @@ impl Parsed<'_> {
     }
 }
 
-fn number(name: &str, label: &str, value: String) -> Field {
+fn number_field(name: &str, label: &str, value: String) -> Field {
     Field::input(name, label, "number", "off", value).optional()
 }
 
-fn quota_field(quota: Quota) -> String {
+fn quota_name(quota: Quota) -> String {
     format!("quota.{}", quota.name())
 }
 
-fn credits_field(period: BudgetPeriod) -> String {
+fn budget_name(period: BudgetPeriod) -> String {
     format!("credits.{}", period.name())
 }
 
-fn mode_field(mode: &str) -> String {
+fn mode_name(mode: &str) -> String {
     format!("mode.{mode}")
 }
 
-fn type_field(name: &str) -> String {
-    format!("type.{}", path_segment(name))
+fn type_name(persona_type: &str) -> String {
+    format!("type.{}", path_segment(persona_type))
 }
