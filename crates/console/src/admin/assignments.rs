@@ -59,33 +59,27 @@ const REASON: Text = Text::new("Reason", "Begründung");
 const ALREADY_ENDED: Text =
     Text::new("The assignment had already ended.", "Der Auftrag war bereits beendet.");
 
+const MICROS_PER_SECOND: i64 = 1_000_000;
+
 pub(super) fn routes() -> Vec<Route> {
-    let terminated = form("/admin/assignments/{id}/terminate", |it| it.to(terminate));
     vec![
         page("/admin/assignments", |it| it.to(list)),
         // Before the assignments, whose ids they would match.
         schedules::route(),
         workers::route(),
         page("/admin/assignments/{id}", |it| it.to(show)),
-        Route { feature: Some(Feature::AiProxy), ..terminated },
+        Route {
+            feature: Some(Feature::AiProxy),
+            ..form("/admin/assignments/{id}/terminate", |it| it.to(terminate))
+        },
     ]
 }
 
 async fn list(page: PageContext) -> PageResult {
     let status = AssignmentStatus::from_name(&page.query("status"));
-    let request = page.paging();
-    let PersonFilter { user, field, is_set } = PersonFilter::requested(&page).await?;
-    let is_filtered = is_set || status.is_some();
-    let order = page.time_order();
-    let assignments = match user {
-        Ok(user) => {
-            page.run(|api| async move {
-                api.assignments.administration.page(user, status, order, request).await
-            })
-            .await?
-        }
-        Err(UnknownPerson) => Page { items: Vec::new(), next: None },
-    };
+    let person = PersonFilter::requested(&page).await?;
+    let assignments = find_assignments(&page, person.user, status).await?;
+    let is_filtered = person.is_set || status.is_some();
     let emails = find_emails(&page, assignments.items.iter().map(|it| it.user)).await?;
     let is_busy = assignments.items.iter().any(|it| !it.status.is_final());
     let columns = [SKILL, USER, common::STATUS, STEPS, TOKENS, HANDED_OVER];
@@ -94,7 +88,7 @@ async fn list(page: PageContext) -> PageResult {
         columns: columns.map(|it| page.t(it).to_owned()).into(),
         rows: assignments.items.iter().map(|it| assignment_row(&page, it, &emails)).collect(),
         empty: page.t(if is_filtered { common::NO_MATCH } else { EMPTY }).to_owned(),
-        search: Some(search_form(&page, field, status, is_filtered)),
+        search: Some(search_form(&page, person.field, status, is_filtered)),
         sort_links: page.time_sort_links(5),
         ..page.paged(assignments.next)
     };
@@ -108,6 +102,24 @@ async fn list(page: PageContext) -> PageResult {
         .section(Section::new("assignments", page.t(TITLE)).table(table).live(is_busy));
 
     Ok(page.render(view))
+}
+
+/// Finds the requested page of the assignments of a person, or of all, in a status,
+/// or in any.
+async fn find_assignments(
+    page: &PageContext,
+    person: Result<Option<UserId>, UnknownPerson>,
+    status: Option<AssignmentStatus>,
+) -> Result<Page<Assignment>, ApiError> {
+    let Ok(user) = person else {
+        return Ok(Page { items: Vec::new(), next: None });
+    };
+    let order = page.time_order();
+    let request = page.paging();
+    page.run(|api| async move {
+        api.assignments.administration.page(user, status, order, request).await
+    })
+    .await
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
@@ -140,31 +152,10 @@ async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError>
         .await?
         .ok_or_else(ApiError::not_found)?;
     let emails = find_emails(page, [assignment.user].into_iter()).await?;
-    let number = |it: i64| format::number(page.language, it);
-    let time = |at: Option<Timestamp>| {
-        Cell::text(at.map(|it| format::time(page.language, it)).unwrap_or_default())
-    };
-    let tokens = Cell::text(number(assignment.tokens_spent));
-    let abandoned = page.fill(ABANDONED, &[&number(assignment.tokens_abandoned)]);
-    let facts = [
-        (page.t(common::STATUS), status_cell(page, &assignment)),
-        (page.t(USER), user_cell(page, assignment.user, &emails)),
-        (page.t(MODE), Cell::text(assignment.mode.as_str())),
-        (page.t(STEPS), Cell::text(number(assignment.step_count.into()))),
-        (
-            page.t(TOKENS),
-            if assignment.tokens_abandoned > 0 { tokens.detail(abandoned) } else { tokens },
-        ),
-        (page.t(HANDED_OVER), time(Some(assignment.created_at))),
-        (page.t(STARTED), time(assignment.started_at)),
-        (page.t(ENDED), time(assignment.completed_at)),
-        (page.t(DURATION), Cell::text(duration(page, &assignment))),
-    ];
-
     let is_final = assignment.status.is_final();
     let view = View::new(assignment.skill.as_str())
         .below(page.t(TITLE), "admin/assignments")
-        .section(Section::new("assignment", "").facts(facts).live(!is_final));
+        .section(facts_section(page, &assignment, &emails).live(!is_final));
     if is_final {
         return Ok(view);
     }
@@ -175,6 +166,38 @@ async fn assignment_view(page: &PageContext, id: Uuid) -> Result<View, ApiError>
     let section = Section::new("terminate", page.t(TERMINATE)).intro(page.t(TERMINATE_HINT));
 
     Ok(view.section(section.form(end)))
+}
+
+fn facts_section(
+    page: &PageContext,
+    assignment: &Assignment,
+    emails: &HashMap<UserId, String>,
+) -> Section {
+    let time = |at: Option<Timestamp>| {
+        Cell::text(at.map(|it| format::time(page.language, it)).unwrap_or_default())
+    };
+    let steps = format::number(page.language, assignment.step_count);
+    Section::new("assignment", "").facts([
+        (page.t(common::STATUS), status_cell(page, assignment)),
+        (page.t(USER), user_cell(page, assignment.user, emails)),
+        (page.t(MODE), Cell::text(assignment.mode.as_str())),
+        (page.t(STEPS), Cell::text(steps)),
+        (page.t(TOKENS), tokens_cell(page, assignment)),
+        (page.t(HANDED_OVER), time(Some(assignment.created_at))),
+        (page.t(STARTED), time(assignment.started_at)),
+        (page.t(ENDED), time(assignment.completed_at)),
+        (page.t(DURATION), Cell::text(duration(page, assignment))),
+    ])
+}
+
+/// Returns the spent tokens; if there are any also those that were abandoned.
+fn tokens_cell(page: &PageContext, assignment: &Assignment) -> Cell {
+    let spent = Cell::text(format::number(page.language, assignment.tokens_spent));
+    if assignment.tokens_abandoned <= 0 {
+        return spent;
+    }
+    let abandoned = format::number(page.language, assignment.tokens_abandoned);
+    spent.detail(page.fill(ABANDONED, &[&abandoned]))
 }
 
 fn assignment_row(
@@ -198,31 +221,30 @@ fn search_form(
     status: Option<AssignmentStatus>,
     is_filtered: bool,
 ) -> Search {
-    let named = |it: AssignmentStatus| (it.name(), page.t(status_text(it)));
-    let statuses = std::iter::once(("", page.t(ALL))).chain(AssignmentStatus::ALL.map(named));
+    let options = AssignmentStatus::ALL.map(|it| (it.name(), page.t(status_text(it))));
+    let options_and_all = [("", page.t(ALL))].into_iter().chain(options);
     let selected = status.map_or("", AssignmentStatus::name);
-
+    let statuses = Field::select("status", page.t(common::STATUS), options_and_all, selected);
     let reset = Link {
         label: page.t(common::RESET_FILTERS).to_owned(),
         path: "admin/assignments".to_owned(),
     };
 
-    let statuses = Field::select("status", page.t(common::STATUS), statuses, selected).optional();
     Search {
         label: page.t(TITLE).to_owned(),
-        fields: [person, statuses].into_iter().chain(page.sort_field()).collect(),
+        fields: [person, statuses.optional()].into_iter().chain(page.sort_field()).collect(),
         submit: page.t(common::SEARCH).to_owned(),
         reset: is_filtered.then_some(reset),
     }
 }
 
-/// Returns the duration of an assignment that has ended.
+/// Returns the duration of an assignment that has ended; empty for others.
 fn duration(page: &PageContext, assignment: &Assignment) -> String {
-    let span = assignment.started_at.zip(assignment.completed_at);
-    let micros = span.map(|(from, to)| to.micros().saturating_sub(from.micros()));
-    micros
-        .map(|it| page.fill(SECONDS, &[&format::number(page.language, it / 1_000_000)]))
-        .unwrap_or_default()
+    let Some((start, end)) = assignment.started_at.zip(assignment.completed_at) else {
+        return String::new();
+    };
+    let micros = end.micros().saturating_sub(start.micros());
+    page.fill(SECONDS, &[&format::number(page.language, micros / MICROS_PER_SECOND)])
 }
 
 fn status_cell(page: &PageContext, assignment: &Assignment) -> Cell {

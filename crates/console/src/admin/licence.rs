@@ -49,10 +49,9 @@ const LICENCE_TEXT_HINT: Text = Text::new(
 pub(super) const PATH: &str = "admin/licence";
 
 pub(super) fn routes() -> Vec<Route> {
-    let replaced = form("/admin/licence", |it| it.to(replace));
     vec![
         page("/admin/licence", |it| it.to(show)),
-        Route { licensing: Licensing::MayHaveEnded, ..replaced },
+        Route { licensing: Licensing::MayHaveEnded, ..form("/admin/licence", |it| it.to(replace)) },
     ]
 }
 
@@ -155,62 +154,53 @@ fn feature_row(page: &PageContext, licence: &Licence, feature: Feature) -> Row {
     } else {
         Cell::badge(page.t(NOT_INCLUDED), Tone::Neutral)
     };
-    let (name, purpose) = feature_texts(feature);
-    Row::new(vec![Cell::text(page.t(name)).detail(page.t(purpose)), status])
+    let name = page.t(feature_name(feature));
+    Row::new(vec![Cell::text(name).detail(page.t(feature_purpose(feature))), status])
 }
 
-/// Returns the name of a feature, and what it unlocks.
-fn feature_texts(feature: Feature) -> (Text, Text) {
+fn feature_name(feature: Feature) -> Text {
     match feature {
-        Feature::OAuth => (
-            Text::new("Single sign-on", "Single Sign-on"),
-            Text::new(
-                "People sign in with their account at an identity provider.",
-                "Personen melden sich mit ihrem Konto bei einem Identitätsanbieter an.",
-            ),
+        Feature::OAuth => Text::new("Single sign-on", "Single Sign-on"),
+        Feature::Sync => Text::new("Synchronisation", "Synchronisierung"),
+        Feature::AiProxy => Text::new("AI models and assignments", "KI-Modelle und Aufträge"),
+        Feature::Knowledge => Text::new("Knowledge bases", "Wissensdatenbanken"),
+        Feature::E2ee => Text::new("End-to-end encryption", "Ende-zu-Ende-Verschlüsselung"),
+        Feature::GroupManagement => Text::new("Group management", "Gruppenverwaltung"),
+        Feature::ManagedCloud => Text::new("Managed service", "Verwalteter Dienst"),
+    }
+}
+
+/// Returns the sentence that says what a feature unlocks.
+fn feature_purpose(feature: Feature) -> Text {
+    match feature {
+        Feature::OAuth => Text::new(
+            "People sign in with their account at an identity provider.",
+            "Personen melden sich mit ihrem Konto bei einem Identitätsanbieter an.",
         ),
-        Feature::Sync => (
-            Text::new("Synchronisation", "Synchronisierung"),
-            Text::new(
-                "Devices of an account share settings, personas and chats.",
-                "Die Geräte eines Kontos teilen Einstellungen, Personas und Chats.",
-            ),
+        Feature::Sync => Text::new(
+            "Devices of an account share settings, personas and chats.",
+            "Die Geräte eines Kontos teilen Einstellungen, Personas und Chats.",
         ),
-        Feature::AiProxy => (
-            Text::new("AI models and assignments", "KI-Modelle und Aufträge"),
-            Text::new(
-                "Members use models through the server, within budgets, and hand over assignments.",
-                "Mitglieder nutzen Modelle über den Server im Rahmen von Budgets und übergeben \
-                 Aufträge.",
-            ),
+        Feature::AiProxy => Text::new(
+            "Members use models through the server, within budgets, and hand over assignments.",
+            "Mitglieder nutzen Modelle über den Server im Rahmen von Budgets und übergeben \
+             Aufträge.",
         ),
-        Feature::Knowledge => (
-            Text::new("Knowledge bases", "Wissensdatenbanken"),
-            Text::new(
-                "The assistant answers from documents of the organisation.",
-                "Der Assistent antwortet aus Dokumenten der Organisation.",
-            ),
+        Feature::Knowledge => Text::new(
+            "The assistant answers from documents of the organisation.",
+            "Der Assistent antwortet aus Dokumenten der Organisation.",
         ),
-        Feature::E2ee => (
-            Text::new("End-to-end encryption", "Ende-zu-Ende-Verschlüsselung"),
-            Text::new(
-                "Only a user’s own devices can read the synchronised data.",
-                "Nur die eigenen Geräte können die synchronisierten Daten lesen.",
-            ),
+        Feature::E2ee => Text::new(
+            "Only a user’s own devices can read the synchronised data.",
+            "Nur die eigenen Geräte können die synchronisierten Daten lesen.",
         ),
-        Feature::GroupManagement => (
-            Text::new("Group management", "Gruppenverwaltung"),
-            Text::new(
-                "Groups, client policies, personas and plugins for their members.",
-                "Gruppen, Client-Richtlinien, Personas und Plugins für ihre Mitglieder.",
-            ),
+        Feature::GroupManagement => Text::new(
+            "Groups, client policies, personas and plugins for their members.",
+            "Gruppen, Client-Richtlinien, Personas und Plugins für ihre Mitglieder.",
         ),
-        Feature::ManagedCloud => (
-            Text::new("Managed service", "Verwalteter Dienst"),
-            Text::new(
-                "Features for running this server as a service for others.",
-                "Funktionen für den Betrieb des Servers als Dienst für andere.",
-            ),
+        Feature::ManagedCloud => Text::new(
+            "Features for running this server as a service for others.",
+            "Funktionen für den Betrieb des Servers als Dienst für andere.",
         ),
     }
 }

@@ -74,11 +74,13 @@ const RELOADED: Text = Text::new(
 const OPEN_SETTINGS: Text = Text::new("Show these settings", "Diese Einstellungen anzeigen");
 
 pub(super) fn routes() -> Vec<Route> {
-    let tested = form("/admin/models/{key}/test", |it| it.to(test));
     vec![
         page("/admin/models", |it| it.to(list)),
         page("/admin/models/{key}", |it| it.to(show)),
-        Route { feature: Some(Feature::AiProxy), ..tested },
+        Route {
+            feature: Some(Feature::AiProxy),
+            ..form("/admin/models/{key}/test", |it| it.to(test))
+        },
     ]
 }
 
@@ -103,13 +105,14 @@ async fn show(page: PageContext, key: Path<String>) -> PageResult {
 
 async fn test(page: PageContext, key: Path<String>, _: FormFields) -> PageResult {
     let by = page.user();
-    let tested = key.clone();
-    let result = page.run(|api| async move { api.models.test(by, &tested).await }).await?;
+    let tested_key = key.clone();
+    let result = page.run(|api| async move { api.models.test(by, &tested_key).await }).await?;
     let mut view = model_view(&page, &key)?;
     view.sections.insert(0, test_call::result_section(&page, &result));
     Ok(page.render(view))
 }
 
+/// Returns the path of a model's page, without the leading slash.
 pub(super) fn path_of(key: &str) -> String {
     format!("admin/models/{}", path_segment(key))
 }
@@ -153,15 +156,17 @@ fn mode_text(mode: Mode) -> Text {
 
 /// Formats a rate, which is in thousandths, as credits per million tokens.
 fn credits(page: &PageContext, rate: u64) -> String {
-    let whole = format::number(page.language, rate / 1000);
+    let whole_credits = format::number(page.language, rate / 1000);
+    let thousandths = rate % 1000;
+    if thousandths == 0 {
+        return whole_credits;
+    }
     let separator = match page.language {
         Language::En => '.',
         Language::De => ',',
     };
-    match rate % 1000 {
-        0 => whole,
-        rest => format!("{whole}{separator}{rest:03}").trim_end_matches('0').to_owned(),
-    }
+    let digits = format!("{thousandths:03}");
+    format!("{whole_credits}{separator}{}", digits.trim_end_matches('0'))
 }
 
 fn model_view(page: &PageContext, key: &str) -> Result<View, ApiError> {
@@ -231,20 +236,28 @@ fn capabilities(page: &PageContext, target: &Target) -> String {
 }
 
 fn rates_section(page: &PageContext, rates: Rates) -> Section {
-    let Rates { input, output, cached_input, connector } = rates;
-    let rates =
-        [(INPUT, input), (CACHED, cached_input), (OUTPUT, output), (TOOL_TOKENS, connector)];
-    let facts = rates.map(|(label, rate)| (page.t(label), Cell::text(credits(page, rate))));
+    let facts = [
+        (INPUT, rates.input),
+        (CACHED, rates.cached_input),
+        (OUTPUT, rates.output),
+        (TOOL_TOKENS, rates.connector),
+    ]
+    .map(|(label, rate)| (page.t(label), Cell::text(credits(page, rate))));
     Section::new("rates", page.t(RATES)).intro(page.t(RATES_HINT)).facts(facts)
 }
 
 fn limits_section(page: &PageContext, protection: Protection) -> Section {
-    let Protection { requests_per_minute, tokens_per_minute, concurrent } = protection;
-    let limits =
-        [(REQUESTS, requests_per_minute), (TOKENS, tokens_per_minute), (CONCURRENT, concurrent)];
-    let facts = limits.map(|(label, limit)| {
-        let number = limit.map(|it| format::number(page.language, it));
-        (page.t(label), Cell::text(number.unwrap_or_else(|| page.t(UNLIMITED).to_owned())))
+    let facts = [
+        (REQUESTS, protection.requests_per_minute),
+        (TOKENS, protection.tokens_per_minute),
+        (CONCURRENT, protection.concurrent),
+    ]
+    .map(|(label, limit)| {
+        let text = match limit {
+            Some(limit) => format::number(page.language, limit),
+            None => page.t(UNLIMITED).to_owned(),
+        };
+        (page.t(label), Cell::text(text))
     });
     Section::new("limits", page.t(LIMITS)).intro(page.t(LIMITS_HINT)).facts(facts)
 }

@@ -29,7 +29,7 @@ const ERRORS_BY_DAY: Text = Text::new("Errors by day", "Fehler je Tag");
 const MORE: Text =
     Text::new("Usage by person, group and model", "Nutzung nach Person, Gruppe und Modell");
 
-/// Number of days that the charts show.
+/// Number of days in the charts.
 const MONTH_DAYS: u32 = 30;
 
 /// Usage of several days together.
@@ -76,7 +76,7 @@ struct PeriodFigures {
 /// Returns the numbers of today and of 30 days, with their charts.
 pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, ApiError> {
     let month = page.api.usage.last_days(MONTH_DAYS);
-    let (days, people_today, people) = page
+    let (days, people_today, people_of_month) = page
         .run(|api| async move {
             try_join3(
                 api.usage.sums(month, UsageGrouping::Day, MONTH_DAYS),
@@ -87,7 +87,7 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
         })
         .await?;
     let today = PeriodFigures { totals: UsageTotals::of(days.last()), people: people_today };
-    let last_month = PeriodFigures { totals: UsageTotals::of(&days), people };
+    let last_month = PeriodFigures { totals: UsageTotals::of(&days), people: people_of_month };
     let table = figures_table(page, &today, &last_month);
     let more = Link { label: page.t(MORE).to_owned(), path: usage_path(month) };
     let section = Section::new("usage", page.t(TITLE)).table(table).links(vec![more]);
@@ -101,18 +101,39 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
 
 /// Returns a chart of each figure.
 fn usage_charts(page: &PageContext, days: &[UsageSum]) -> [Chart; 5] {
-    let number = |it: i64| (format::number(page.language, it), it);
-    let credits =
-        |it: &UsageSum| (format::number(page.language, it.spent.rounded_up()), it.spent.0);
+    let details = |it: &UsageSum| it.details.unwrap_or_default();
     [
-        chart(page, PEOPLE_BY_DAY, days, |it| number(it.users.unwrap_or_default())),
-        chart(page, CALLS_BY_DAY, days, |it| number(it.calls)),
-        chart(page, CREDITS_BY_DAY, days, credits),
-        chart(page, RESPONSE_TIME_BY_DAY, days, |it| {
-            response_time(page, it.details.unwrap_or_default())
-        }),
-        chart(page, ERRORS_BY_DAY, days, |it| number(it.details.unwrap_or_default().failed)),
+        chart(page, PEOPLE_BY_DAY, days, |it| Figure::number(page, it.users.unwrap_or_default())),
+        chart(page, CALLS_BY_DAY, days, |it| Figure::number(page, it.calls)),
+        chart(page, CREDITS_BY_DAY, days, |it| Figure::credits(page, it.spent)),
+        chart(page, RESPONSE_TIME_BY_DAY, days, |it| Figure::response_time(page, details(it))),
+        chart(page, ERRORS_BY_DAY, days, |it| Figure::number(page, details(it).failed)),
     ]
+}
+
+/// Number of a chart, with its text.
+struct Figure {
+    text: String,
+    value: i64,
+}
+
+impl Figure {
+    fn number(page: &PageContext, value: i64) -> Self {
+        Self { text: format::number(page.language, value), value }
+    }
+
+    /// Returns an amount of credits. The text is rounded up.
+    fn credits(page: &PageContext, spent: Micros) -> Self {
+        Self { text: format::number(page.language, spent.rounded_up()), value: spent.0 }
+    }
+
+    /// Returns the mean duration of calls, in milliseconds.
+    fn response_time(page: &PageContext, details: UsageDetails) -> Self {
+        match details.mean_millis() {
+            Some(millis) => Self { text: format::duration(page.language, millis), value: millis },
+            None => Self { text: "–".to_owned(), value: 0 },
+        }
+    }
 }
 
 fn usage_path(range: UsageRange) -> String {
@@ -132,7 +153,7 @@ fn figures_table(page: &PageContext, today: &PeriodFigures, month: &PeriodFigure
             row(CALLS, |page, it| format::number(page.language, it.totals.calls)),
             row(ERRORS, |page, it| format::number(page.language, it.totals.details.failed)),
             row(CREDITS, |page, it| format::number(page.language, it.totals.spent.rounded_up())),
-            row(RESPONSE_TIME, |page, it| response_time(page, it.totals.details).0),
+            row(RESPONSE_TIME, |page, it| Figure::response_time(page, it.totals.details).text),
             row(PEOPLE, |page, it| format::number(page.language, it.people)),
         ],
         ..Table::default()
@@ -143,11 +164,11 @@ fn chart(
     page: &PageContext,
     title: Text,
     days: &[UsageSum],
-    value: impl Fn(&UsageSum) -> (String, i64),
+    figure_of: impl Fn(&UsageSum) -> Figure,
 ) -> Chart {
     let bars = days.iter().map(|it| {
-        let (text, value) = value(it);
-        ChartBar::new(day_of(page, &it.subject), text, value)
+        let Figure { text, value } = figure_of(it);
+        ChartBar::new(day_text(page, &it.subject), text, value)
     });
     Chart {
         title: page.t(title).to_owned(),
@@ -157,16 +178,8 @@ fn chart(
     }
 }
 
-/// Returns the mean duration of calls, formatted and in milliseconds.
-fn response_time(page: &PageContext, details: UsageDetails) -> (String, i64) {
-    match details.mean_millis() {
-        Some(millis) => (format::duration(page.language, millis), millis),
-        None => ("–".to_owned(), 0),
-    }
-}
-
-/// Returns the day of a sum of one.
-fn day_of(page: &PageContext, subject: &UsageSubject) -> String {
+/// Formats the day of a sum that is grouped by day.
+fn day_text(page: &PageContext, subject: &UsageSubject) -> String {
     match subject {
         UsageSubject::Day(day) => format::date(page.language, *day),
         _ => String::new(),

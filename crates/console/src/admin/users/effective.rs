@@ -1,5 +1,7 @@
 //! Settings that are effective for a user, with their sources.
 
+use std::collections::BTreeMap;
+
 use pia_http::{EffectiveLimit, EffectiveSettings};
 use pia_kernel::BudgetPeriod;
 use pia_policy::Quota;
@@ -38,25 +40,13 @@ pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Sect
     let policy = effective.policy.as_ref().map_or(page.t(NO_POLICY), |it| it.draft.name.as_str());
     let catalogue = &effective.published.catalogue;
     let personas: Vec<&str> = catalogue.personas.iter().map(|it| it.name.as_str()).collect();
-    let preferences = &effective.published.plugin_preferences;
-    let plugin_names = catalogue.plugins.iter().map(|it| {
-        if !it.is_active {
-            return page.fill(PLUGIN_INACTIVE, &[&it.name]);
-        }
-        match preferences.get(&it.id) {
-            Some(false) => page.fill(PLUGIN_OFF, &[&it.name]),
-            _ => it.name.clone(),
-        }
-    });
-
-    let plugins: Vec<String> = plugin_names.collect();
     let settings = &effective.settings;
     let facts = [
         (page.t(POLICY), policy.to_owned()),
         (page.t(PERSONAS), personas.join(", ")),
-        (page.t(PLUGINS), plugins.join(", ")),
-        (page.t(MODES), or_server(page, pairs(&settings.modes))),
-        (page.t(TYPES), or_server(page, pairs(&settings.persona_types))),
+        (page.t(PLUGINS), plugin_names(page, effective).join(", ")),
+        (page.t(MODES), or_server(page, format_models(&settings.modes))),
+        (page.t(TYPES), or_server(page, format_models(&settings.persona_types))),
         (page.t(ALLOWED), or_server(page, settings.models.join(", "))),
     ];
 
@@ -73,11 +63,30 @@ pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Sect
         .table(table)
 }
 
-fn pairs(map: &std::collections::BTreeMap<String, String>) -> String {
-    let pairs = map.iter().map(|(name, entry)| format!("{name}: {entry}"));
-    pairs.collect::<Vec<_>>().join(", ")
+/// Returns the names of the plugins, with a note on those that do not run.
+fn plugin_names(page: &PageContext, effective: &EffectiveSettings) -> Vec<String> {
+    let preferences = &effective.published.plugin_preferences;
+    let plugins = effective.published.catalogue.plugins.iter();
+    let names = plugins.map(|it| {
+        let is_turned_off = preferences.get(&it.id) == Some(&false);
+        if !it.is_active {
+            page.fill(PLUGIN_INACTIVE, &[&it.name])
+        } else if is_turned_off {
+            page.fill(PLUGIN_OFF, &[&it.name])
+        } else {
+            it.name.clone()
+        }
+    });
+    names.collect()
 }
 
+/// Formats the models of modes or of types of personas.
+fn format_models(models: &BTreeMap<String, String>) -> String {
+    let pairs: Vec<_> = models.iter().map(|(name, model)| format!("{name}: {model}")).collect();
+    pairs.join(", ")
+}
+
+/// Returns the text of a setting, or of one that is not set that the server decides.
 fn or_server(page: &PageContext, text: String) -> String {
     if text.is_empty() { page.t(BY_SERVER).to_owned() } else { text }
 }
