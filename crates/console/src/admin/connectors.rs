@@ -161,7 +161,7 @@ async fn new(page: PageContext) -> PageResult {
 async fn create(page: PageContext, ProvedForm(form): ProvedForm) -> PageResult {
     match submit(&page, &form).await {
         Ok(created) => match created.token {
-            Some(token) => show::issued(&page, created.connector, token).await,
+            Some(token) => show::render_with_token(&page, created.connector, token).await,
             None => page.done(&format!("admin/connectors/{}", created.connector), "created"),
         },
         Err(err) => page.refuse(new_view(&page, &form).await?, err),
@@ -190,35 +190,37 @@ async fn submit(page: &PageContext, form: &FormFields) -> Result<Provisioned, Ap
 
 async fn new_view(page: &PageContext, form: &FormFields) -> Result<View, ApiError> {
     let groups = GroupNames::load(page).await?;
-    let checked = checked_groups(form);
-    // A form that was refused comes back alone.
-    let is_blank = form.all("name").next().is_none();
+    // If one of the two forms was refused, the page has that one only.
+    let is_refused = form.all("name").next().is_some();
     let is_mcp = form.all("mcp").next().is_some();
-    let name = || Field::text("name", page.t(common::NAME), form.text("name"));
-    let choice = || groups.checks(page.t(GROUPS), &checked, None);
     let mut view = View::new(page.t(CREATE)).below(page.t(TITLE), "admin/connectors");
-    if is_blank || !is_mcp {
-        let skill = Field::text("operatorSkill", page.t(SKILL), form.text("operatorSkill"));
-        let of_pods = Form::new("admin/connectors", page.t(CREATE))
-            .field(name())
-            .field(skill.hint(page.t(SKILL_HINT)).optional())
-            .field(choice());
-        let section = Section::new("pods", page.t(NEW_OF_PODS)).intro(page.t(NEW_OF_PODS_HINT));
-        view = view.section(section.form(of_pods));
+    if !is_refused || !is_mcp {
+        view = view.section(new_of_pods_section(page, form, &groups));
     }
-
-    if is_blank || is_mcp {
-        let bearer = Field::password("token", page.t(BEARER), "off").hint(page.t(BEARER_HINT));
-        let of_mcp = Form::new("admin/connectors", page.t(CREATE))
-            .field(name())
-            .field(Field::input("mcp", page.t(URL), "url", "off", form.text("mcp")))
-            .field(bearer.optional())
-            .field(choice());
-        let section = Section::new("mcp", page.t(NEW_OF_MCP)).intro(page.t(NEW_OF_MCP_HINT));
-        view = view.section(section.form(of_mcp));
+    if !is_refused || is_mcp {
+        view = view.section(new_of_mcp_section(page, form, &groups));
     }
 
     Ok(view)
+}
+
+fn new_of_pods_section(page: &PageContext, form: &FormFields, groups: &GroupNames) -> Section {
+    let skill = Field::text("operatorSkill", page.t(SKILL), form.text("operatorSkill"));
+    let new = Form::new("admin/connectors", page.t(CREATE))
+        .field(Field::text("name", page.t(common::NAME), form.text("name")))
+        .field(skill.hint(page.t(SKILL_HINT)).optional())
+        .field(groups.checks(page.t(GROUPS), &checked_groups(form), None));
+    Section::new("pods", page.t(NEW_OF_PODS)).intro(page.t(NEW_OF_PODS_HINT)).form(new)
+}
+
+fn new_of_mcp_section(page: &PageContext, form: &FormFields, groups: &GroupNames) -> Section {
+    let bearer = Field::password("token", page.t(BEARER), "off").hint(page.t(BEARER_HINT));
+    let new = Form::new("admin/connectors", page.t(CREATE))
+        .field(Field::text("name", page.t(common::NAME), form.text("name")))
+        .field(Field::input("mcp", page.t(URL), "url", "off", form.text("mcp")))
+        .field(bearer.optional())
+        .field(groups.checks(page.t(GROUPS), &checked_groups(form), None));
+    Section::new("mcp", page.t(NEW_OF_MCP)).intro(page.t(NEW_OF_MCP_HINT)).form(new)
 }
 
 /// Finds a connector with its connected pods.

@@ -72,7 +72,7 @@ struct ServerState {
 }
 
 pub(super) fn routes() -> Vec<Route> {
-    // As on the pages of settings.
+    // Settings can be changed without a licence that is in force, as on their own pages.
     let renewing = |route| Route { licensing: Licensing::MayHaveEnded, ..route };
     let licensed = |feature, route| Route { feature: Some(feature), ..route };
     vec![
@@ -95,7 +95,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// Returns the number of required steps that are not done on a server with this
 /// many groups.
 pub(super) async fn count_open(page: &PageContext, groups: usize) -> Result<usize, ApiError> {
-    let steps = steps(page, &ServerState::load(page, groups).await?)?;
+    let steps = list_steps(page, &ServerState::load(page, groups).await?)?;
     Ok(steps.iter().filter(|it| it.state == StepState::Open).count())
 }
 
@@ -131,16 +131,18 @@ async fn change_settings(
     fields: &FormFields,
     keys: &[(&str, &'static str)],
 ) -> PageResult {
-    let typed = |(field, key): &(&str, &'static str)| {
-        let trimmed = fields.some(field)?;
-        // A password may begin or end with a blank.
-        let value = if *field == "password" { fields.secret(field).reveal() } else { trimmed };
-        Some((*key, value))
-    };
-    let changes: Vec<_> = keys.iter().filter_map(typed).collect();
+    let changes: Vec<_> =
+        keys.iter().filter_map(|(field, key)| Some((*key, typed_value(fields, field)?))).collect();
     let by = page.user();
     let changed = page.run(|api| async move { api.settings.set(by, &changes).await }).await;
     finish(page, fields, changed, "saved").await
+}
+
+/// Returns the value of a field; `None` if it is empty.
+fn typed_value(fields: &FormFields, field: &str) -> Option<String> {
+    let trimmed = fields.some(field)?;
+    // A password may begin or end with a blank.
+    Some(if field == "password" { fields.secret(field).reveal() } else { trimmed })
 }
 
 async fn send_test_email(page: PageContext, fields: FormFields) -> PageResult {
@@ -155,10 +157,12 @@ async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
     let result = page.run(|api| async move { api.models.test(by, &key).await }).await;
     let mut view = steps_view(&page).await?;
     match result {
-        Ok(result) => view.sections.insert(0, test_call::result_section(&page, &result)),
-        Err(err) => return page.refuse(view, err),
+        Ok(test) => {
+            view.sections.insert(0, test_call::result_section(&page, &test));
+            Ok(page.render(view))
+        }
+        Err(err) => page.refuse(view, err),
     }
-    Ok(page.render(view))
 }
 
 async fn create_group(page: PageContext, fields: FormFields) -> PageResult {
@@ -182,7 +186,7 @@ async fn finish(
 
 async fn steps_view(page: &PageContext) -> Result<View, ApiError> {
     let group_count = page.run(|api| async move { api.groups.list().await }).await?.len();
-    let steps = steps(page, &ServerState::load(page, group_count).await?)?;
+    let steps = list_steps(page, &ServerState::load(page, group_count).await?)?;
 
     let row = |it: &FirstStep| {
         Row::new(vec![
@@ -205,15 +209,16 @@ async fn steps_view(page: &PageContext) -> Result<View, ApiError> {
     Ok(steps.into_iter().map(|it| it.section).fold(view, View::section))
 }
 
-fn steps(page: &PageContext, state: &ServerState) -> Result<[FirstStep; 7], ApiError> {
+/// Returns the steps in the order of the page.
+fn list_steps(page: &PageContext, state: &ServerState) -> Result<[FirstStep; 7], ApiError> {
     Ok([
-        server::licence(page)?,
-        people::administrator(page, state),
-        server::public_address(page, state),
-        services::email(page, state),
-        services::provider(page, state)?,
-        people::registration(page, state),
-        people::group(page, state)?,
+        server::licence_step(page)?,
+        people::administrator_step(page, state),
+        server::public_address_step(page, state),
+        services::email_step(page, state),
+        services::provider_step(page, state)?,
+        people::registration_step(page, state),
+        people::group_step(page, state)?,
     ])
 }
 
@@ -243,6 +248,7 @@ impl ServerState {
         self.listed(key).map(|it| &it.setting)
     }
 
+    /// Returns a setting with its last change in the console.
     fn listed(&self, key: &str) -> Option<&ListedSetting> {
         self.settings.iter().find(|it| it.setting.key == key)
     }
@@ -267,13 +273,13 @@ impl ServerState {
         self.setting(key).and_then(|it| it.value.as_deref()).unwrap_or_default()
     }
 
-    /// Returns a setting with its source as a fact.
+    /// Returns a fact: the value of a setting, and its source.
     fn fact(&self, page: &PageContext, key: &str) -> Cell {
         let Some(listed) = self.listed(key) else { return Cell::default() };
         Cell::text(self.value(key)).detail(self.origin(page, listed))
     }
 
-    /// Returns whether a secret is set, with its source, as a fact.
+    /// Returns a fact: whether a secret is set, and its source.
     fn secret(&self, page: &PageContext, key: &str) -> Cell {
         match self.listed(key).filter(|it| it.setting.origin.is_some()) {
             Some(listed) => Cell::text(page.t(SECRET_SET)).detail(self.origin(page, listed)),

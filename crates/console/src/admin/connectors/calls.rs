@@ -36,8 +36,10 @@ const TEST_CALL_BODY: usize = 3 * 72 * 1024;
 
 pub(super) fn routes() -> Vec<Route> {
     const PATH: &str = "/admin/connectors/{id}/test-call";
-    let called = licensed_form(PATH, |it| it.to(call));
-    vec![page(PATH, |it| it.to(show)), Route { body_limit: TEST_CALL_BODY, ..called }]
+    vec![
+        page(PATH, |it| it.to(show)),
+        Route { body_limit: TEST_CALL_BODY, ..licensed_form(PATH, |it| it.to(call)) },
+    ]
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {

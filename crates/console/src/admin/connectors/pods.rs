@@ -118,11 +118,6 @@ fn pod_row(
     let number = |it: i64| Cell::number(format::number(page.language, it)).sort_value(it);
     let description = &pod.description;
     let since = page.fill(SINCE, &[&format::time(page.language, pod.connected_at)]);
-    let tool_names = description.tools.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
-    let tools = Cell::text(tool_names.join(", "));
-    let skill_names = description.skills.iter().map(|it| it.name.as_str()).collect::<Vec<_>>();
-    let skills = skill_names.join(", ");
-
     let status = if pod.is_draining {
         Cell::badge(page.t(DRAINING), Tone::Warning)
     } else {
@@ -136,20 +131,13 @@ fn pod_row(
         cells.push(Cell::link(name, format!("admin/connectors/{}", pod.connector)));
     }
 
-    let latency = pod.milliseconds.checked_div(pod.calls).map_or_else(
-        || Cell::number(""),
-        |mean| {
-            let text = page.fill(MILLISECONDS, &[&format::number(page.language, mean)]);
-            Cell::number(text).sort_value(mean)
-        },
-    );
     cells.extend([
         status.detail(since),
         Cell::text(pod.host.as_str()),
-        if skills.is_empty() { tools } else { tools.detail(page.fill(SKILLS, &[&skills])) },
+        tools_cell(page, pod),
         number(pod.calls),
         number(pod.failures),
-        latency,
+        latency_cell(page, pod),
     ]);
     let row = Row::new(cells).key(pod.id.0.to_string());
     if pod.is_draining {
@@ -159,4 +147,24 @@ fn pod_row(
     let path = format!("admin/connectors/pods/{}/drain", pod.id.0);
 
     row.form(Form::new(path, page.t(DRAIN)).about(description.name.as_str()))
+}
+
+/// Returns the names of a pod's tools, and of its skills if it has any.
+fn tools_cell(page: &PageContext, pod: &ConnectedPod) -> Cell {
+    let tools: Vec<_> = pod.description.tools.iter().map(|it| it.name.as_str()).collect();
+    let cell = Cell::text(tools.join(", "));
+    let skills: Vec<_> = pod.description.skills.iter().map(|it| it.name.as_str()).collect();
+    if skills.is_empty() {
+        return cell;
+    }
+    cell.detail(page.fill(SKILLS, &[&skills.join(", ")]))
+}
+
+/// Returns the mean duration of a pod's calls; empty before the first.
+fn latency_cell(page: &PageContext, pod: &ConnectedPod) -> Cell {
+    let Some(mean) = pod.milliseconds.checked_div(pod.calls) else {
+        return Cell::number("");
+    };
+    let text = page.fill(MILLISECONDS, &[&format::number(page.language, mean)]);
+    Cell::number(text).sort_value(mean)
 }

@@ -89,7 +89,7 @@ async fn issue(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResu
         .await
         .map(|it| it.token);
     match result {
-        Ok(Some(token)) => issued(&page, ConnectorId(id), token).await,
+        Ok(Some(token)) => render_with_token(&page, ConnectorId(id), token).await,
         Ok(None) => page.redirect(&format!("admin/connectors/{id}")),
         Err(err) => page.refuse(connector_view(&page, ConnectorId(id)).await?, err),
     }
@@ -122,10 +122,10 @@ async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
 async fn finish(
     page: &PageContext,
     id: ConnectorId,
-    changed: Result<(), ApiError>,
+    result: Result<(), ApiError>,
     done: &str,
 ) -> PageResult {
-    match changed {
+    match result {
         Ok(()) => page.done(&format!("admin/connectors/{id}"), done),
         Err(err) => page.refuse(connector_view(page, id).await?, err),
     }
@@ -133,7 +133,7 @@ async fn finish(
 
 /// Renders the page of a connector with a token that was just created, which cannot
 /// be read again.
-pub(super) async fn issued(
+pub(super) async fn render_with_token(
     page: &PageContext,
     id: ConnectorId,
     token: Secret<String>,
@@ -146,60 +146,82 @@ pub(super) async fn issued(
 }
 
 async fn connector_view(page: &PageContext, id: ConnectorId) -> Result<View, ApiError> {
-    let (connector, connected) = find(page, id).await?;
+    let (connector, connected_pods) = find(page, id).await?;
     let groups = GroupNames::load(page).await?;
     let path = format!("admin/connectors/{id}");
-    let operator = connector.operator.map(|it| {
-        let path = format!("admin/operators/{it}");
-        (page.t(OPERATOR), Cell::link(page.t(OPERATOR), path))
-    });
-
-    let is_mcp = connector.mcp_url.is_some();
-    let token = (!is_mcp).then(|| (page.t(TOKEN), token_cell(page, &connector)));
-    let created = Cell::text(format::day(page.language, connector.created_at));
-    let kind = (page.t(KIND), kind_cell(page, &connector));
-    let facts =
-        [kind].into_iter().chain(operator).chain(token).chain([(page.t(common::CREATED), created)]);
-    let choice = groups.checks(page.t(GROUPS), &connector.groups, None).hint(page.t(GRANT_HINT));
-    let grant = Form::new(format!("{path}/groups"), page.t(common::SAVE)).field(choice);
-
     let mut view = View::new(connector.name.as_str())
         .below(page.t(TITLE), "admin/connectors")
-        .section(Section::new("connector", "").facts(facts))
-        .section(pods::section(page, &connected, None));
+        .section(facts_section(page, &connector))
+        .section(pods::section(page, &connected_pods, None));
 
-    if connected.iter().any(|it| !it.description.tools.is_empty()) {
+    if connected_pods.iter().any(|it| !it.description.tools.is_empty()) {
         view = view.action(page.t(TRY), format!("{path}/test-call"));
     }
 
-    view = view.section(Section::new("groups", page.t(GROUPS)).form(grant));
-
-    if !is_mcp {
-        let issue = Form::new(format!("{path}/tokens"), page.t(ISSUE));
-        let revoke = Form::new(format!("{path}/tokens/revoke"), page.t(REVOKE)).danger();
+    view = view.section(groups_section(page, &connector, &groups));
+    if connector.mcp_url.is_none() {
         view = view
-            .section(
-                Section::new("tokens", page.t(TOKENS))
-                    .intro(page.t(ISSUE_HINT))
-                    .table(token_table(page, &connector, &connected))
-                    .form(issue),
-            )
-            .section(
-                Section::new("revoke", page.t(REVOKE)).intro(page.t(REVOKE_HINT)).form(revoke),
-            );
+            .section(tokens_section(page, &connector, &connected_pods))
+            .section(revoke_section(page, &path));
     }
 
-    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_CONNECTOR)).danger();
+    Ok(view.section(delete_section(page, &path)))
+}
 
-    Ok(view.section(
-        Section::new("delete", page.t(DELETE_CONNECTOR)).intro(page.t(DELETE_HINT)).form(delete),
-    ))
+/// Returns the facts of a connector. An MCP server has no tokens.
+fn facts_section(page: &PageContext, connector: &Connector) -> Section {
+    let mut facts = vec![(page.t(KIND), kind_cell(page, connector))];
+    if let Some(operator) = connector.operator {
+        let path = format!("admin/operators/{operator}");
+        facts.push((page.t(OPERATOR), Cell::link(page.t(OPERATOR), path)));
+    }
+    if connector.mcp_url.is_none() {
+        facts.push((page.t(TOKEN), token_cell(page, connector)));
+    }
+
+    let created = Cell::text(format::day(page.language, connector.created_at));
+    facts.push((page.t(common::CREATED), created));
+
+    Section::new("connector", "").facts(facts)
+}
+
+fn groups_section(page: &PageContext, connector: &Connector, groups: &GroupNames) -> Section {
+    let checks = groups.checks(page.t(GROUPS), &connector.groups, None).hint(page.t(GRANT_HINT));
+    let path = format!("admin/connectors/{}/groups", connector.id);
+    let grant = Form::new(path, page.t(common::SAVE)).field(checks);
+    Section::new("groups", page.t(GROUPS)).form(grant)
+}
+
+fn tokens_section(
+    page: &PageContext,
+    connector: &Connector,
+    connected_pods: &[ConnectedPod],
+) -> Section {
+    let issue = Form::new(format!("admin/connectors/{}/tokens", connector.id), page.t(ISSUE));
+    Section::new("tokens", page.t(TOKENS))
+        .intro(page.t(ISSUE_HINT))
+        .table(token_table(page, connector, connected_pods))
+        .form(issue)
+}
+
+fn revoke_section(page: &PageContext, path: &str) -> Section {
+    let revoke = Form::new(format!("{path}/tokens/revoke"), page.t(REVOKE)).danger();
+    Section::new("revoke", page.t(REVOKE)).intro(page.t(REVOKE_HINT)).form(revoke)
+}
+
+fn delete_section(page: &PageContext, path: &str) -> Section {
+    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_CONNECTOR)).danger();
+    Section::new("delete", page.t(DELETE_CONNECTOR)).intro(page.t(DELETE_HINT)).form(delete)
 }
 
 /// Returns the table of the valid tokens with the number of pods that use each.
-fn token_table(page: &PageContext, connector: &Connector, connected: &[ConnectedPod]) -> Table {
+fn token_table(
+    page: &PageContext,
+    connector: &Connector,
+    connected_pods: &[ConnectedPod],
+) -> Table {
     let rows = connector.tokens.iter().map(|token| {
-        let pods = connected.iter().filter(|pod| pod.token == Some(token.hash)).count();
+        let pods = connected_pods.iter().filter(|pod| pod.token == Some(token.hash)).count();
         token_row(page, connector, token, pods)
     });
     let columns = [common::CREATED, EXPIRES, PODS];

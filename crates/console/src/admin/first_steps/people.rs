@@ -24,7 +24,7 @@ const REGISTRATION_INTRO: Text = Text::new(
 );
 const POLICY: Text = Text::new("New accounts", "Neue Konten");
 const SETTING: Text = Text::new("Change this setting", "Diese Einstellung ändern");
-/// Setting of the rule.
+/// Setting of the rule that says who may register.
 const RULE: &str = "LocalAuth:Registration";
 
 const GROUP: Text = Text::new("First group", "Erste Gruppe");
@@ -38,7 +38,7 @@ const GROUPS: Text = Text::new("Groups", "Gruppen");
 const CREATE_GROUP: Text = Text::new("Create group", "Gruppe erstellen");
 const OPEN_GROUPS: Text = Text::new("Show groups", "Gruppen anzeigen");
 
-pub(super) fn administrator(page: &PageContext, state: &ServerState) -> FirstStep {
+pub(super) fn administrator_step(page: &PageContext, state: &ServerState) -> FirstStep {
     let (step_state, text, tone) = if state.is_protected {
         (StepState::Done, PROTECTED, Tone::Good)
     } else {
@@ -55,26 +55,28 @@ pub(super) fn administrator(page: &PageContext, state: &ServerState) -> FirstSte
     })
 }
 
-pub(super) fn registration(page: &PageContext, state: &ServerState) -> FirstStep {
+pub(super) fn registration_step(page: &PageContext, state: &ServerState) -> FirstStep {
     let is_set = state.setting(RULE).is_some_and(|it| it.origin.is_some());
     let step_state = if is_set { StepState::Done } else { StepState::Open };
     let step = FirstStep::new(page, "registration", REGISTRATION, step_state)
         .with(|it| it.intro(page.t(REGISTRATION_INTRO)));
-    let policies = policies().map(|(value, label)| (value, page.t(label)));
+    let policies = registration_policies().map(|(value, label)| (value, page.t(label)));
     if !is_set {
         let select = Field::select("policy", page.t(POLICY), policies, state.value(RULE));
         let form = Form::new(format!("{PATH}/registration"), page.t(common::SAVE));
         return step.with(|it| it.form(form.field(select)));
     }
 
-    let value = policies.into_iter().find(|it| it.0 == state.value(RULE)).map(|it| it.1);
-    let fact = Cell { text: value.unwrap_or_default().to_owned(), ..state.fact(page, RULE) };
+    let current_policy = state.value(RULE);
+    let label = policies.into_iter().find(|(value, _)| *value == current_policy).map(|it| it.1);
+    let fact = Cell { text: label.unwrap_or_default().to_owned(), ..state.fact(page, RULE) };
     let link = Link { label: page.t(SETTING).to_owned(), path: format!("admin/settings/{RULE}") };
 
     step.with(|it| it.facts([(page.t(POLICY), fact)]).links(vec![link]))
 }
 
-fn policies() -> [(&'static str, Text); 3] {
+/// Returns the values of the rule with their labels.
+fn registration_policies() -> [(&'static str, Text); 3] {
     [
         ("invitation", Text::new("By invitation", "Auf Einladung")),
         ("open", Text::new("Open to everyone", "Offen für alle")),
@@ -82,7 +84,7 @@ fn policies() -> [(&'static str, Text); 3] {
     ]
 }
 
-pub(super) fn group(page: &PageContext, state: &ServerState) -> Result<FirstStep, ApiError> {
+pub(super) fn group_step(page: &PageContext, state: &ServerState) -> Result<FirstStep, ApiError> {
     let gates = page.gates()?;
     let is_licensed = gates.licence.get().includes(Feature::GroupManagement, gates.clock.now());
     let step_state = if state.groups > 1 {

@@ -28,7 +28,7 @@ const PUBLIC_URL: &str = "Server:PublicUrl";
 /// Variable that sets it, to copy.
 const ADDRESS_EXAMPLE: &str = "Server__PublicUrl=https://pia.example.com";
 
-pub(super) fn licence(page: &PageContext) -> Result<FirstStep, ApiError> {
+pub(super) fn licence_step(page: &PageContext) -> Result<FirstStep, ApiError> {
     let gates = page.gates()?;
     let state = gates.licence.get();
     let now = gates.clock.now();
@@ -52,7 +52,7 @@ pub(super) fn licence(page: &PageContext) -> Result<FirstStep, ApiError> {
     Ok(step.with(|it| it.facts(facts.into_iter().flatten()).links(vec![link])))
 }
 
-pub(super) fn public_address(page: &PageContext, state: &ServerState) -> FirstStep {
+pub(super) fn public_address_step(page: &PageContext, state: &ServerState) -> FirstStep {
     let is_set = state.setting(PUBLIC_URL).is_some_and(|it| it.origin.is_some());
     let step_state = if is_set { StepState::Done } else { StepState::Open };
     let value = if is_set { state.fact(page, PUBLIC_URL) } else { Cell::text(page.public_url()) };

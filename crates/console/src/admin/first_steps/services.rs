@@ -77,7 +77,7 @@ pub(super) const PROVIDER_SETTINGS: [(&str, &str); 4] = [
     ("key", "Ai:ApiKey"),
 ];
 
-pub(super) fn email(page: &PageContext, state: &ServerState) -> FirstStep {
+pub(super) fn email_step(page: &PageContext, state: &ServerState) -> FirstStep {
     let is_configured = page.api.mails.is_configured();
     let step_state = if is_configured { StepState::Done } else { StepState::Optional };
     let step =
@@ -120,35 +120,36 @@ pub(super) fn chat_model(entries: &[ModelEntry]) -> Option<&ModelEntry> {
     entries.iter().find(|it| matches!(it.model, CatalogueModel::Chat(_)))
 }
 
-pub(super) fn provider(page: &PageContext, state: &ServerState) -> Result<FirstStep, ApiError> {
+pub(super) fn provider_step(
+    page: &PageContext,
+    state: &ServerState,
+) -> Result<FirstStep, ApiError> {
     let gates = page.gates()?;
     let is_licensed = gates.licence.get().includes(Feature::AiProxy, gates.clock.now());
+    let new_step = |step_state: StepState| {
+        FirstStep::new(page, "provider", PROVIDER, step_state)
+            .with(|it| it.intro(page.t(PROVIDER_INTRO)))
+    };
     let entries = page.api.models.list();
-    let chat = chat_model(&entries);
-    let step_state = match chat {
-        _ if !is_licensed => StepState::NotLicensed,
-        Some(_) => StepState::Done,
-        None => StepState::Open,
+    let step = if !is_licensed {
+        new_step(StepState::NotLicensed)
+    } else if let Some(entry) = chat_model(&entries) {
+        new_step(StepState::Done).with(|it| add_model(page, state, entry, it))
+    } else {
+        let form = provider_form(page, state);
+        new_step(StepState::Open).with(|it| it.form(form).paragraph(page.t(SEVERAL_MODELS)))
     };
 
     let models = Link { label: page.t(OPEN_MODELS).to_owned(), path: "admin/models".to_owned() };
-    let step = FirstStep::new(page, "provider", PROVIDER, step_state)
-        .with(|it| it.intro(page.t(PROVIDER_INTRO)));
-    let step_with_model = match chat {
-        Some(entry) if is_licensed => step.with(|it| add_model(page, state, entry, it)),
-        None if is_licensed => {
-            step.with(|it| it.form(provider_form(page, state)).paragraph(page.t(SEVERAL_MODELS)))
-        }
-        _ => step,
-    };
-
-    Ok(step_with_model.with(|it| it.links(vec![models])))
+    Ok(step.with(|it| it.links(vec![models])))
 }
 
 fn provider_form(page: &PageContext, state: &ServerState) -> Form {
     // A deployment of Azure has further settings.
-    let types = ProviderType::ALL.iter().filter(|it| **it != ProviderType::AzureOpenAi);
-    let types = types.map(|it| (it.name(), it.name()));
+    let types = ProviderType::ALL
+        .iter()
+        .filter(|it| **it != ProviderType::AzureOpenAi)
+        .map(|it| (it.name(), it.name()));
     let model = Field::text("model", page.t(MODEL), state.value("Ai:Model"));
     let endpoint =
         Field::input("endpoint", page.t(ENDPOINT), "url", "off", state.value("Ai:Endpoint"));

@@ -86,7 +86,7 @@ fn format_models(models: &BTreeMap<String, String>) -> String {
     pairs.join(", ")
 }
 
-/// Returns the text of a setting, or of one that is not set that the server decides.
+/// Returns the text of a setting; if it is empty, that the server decides.
 fn or_server(page: &PageContext, text: String) -> String {
     if text.is_empty() { page.t(BY_SERVER).to_owned() } else { text }
 }
