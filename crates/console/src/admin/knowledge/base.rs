@@ -2,8 +2,7 @@
 
 use pia_kernel::{DocumentId, Timestamp};
 use pia_knowledge::{
-    BaseStats, Document, DocumentColumn, DocumentFilter, DocumentStatus, ExtractError,
-    KnowledgeError,
+    BaseRef, BaseStats, Document, DocumentColumn, DocumentFilter, DocumentStatus, ExtractError,
 };
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
@@ -59,16 +58,8 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
     let base = base_ref(page, id);
-    let filter = requested(page);
-    let after = Uuid::try_parse(&page.query(AFTER)).ok().map(DocumentId);
-    let (stats, (list, next)) = page
-        .run(|api| async move {
-            let documents = &api.knowledge.documents;
-            let stats = documents.stats(base).await?;
-            let list = documents.page(base, filter, after, PAGE_ROWS).await?;
-            Ok::<_, KnowledgeError>((stats, list))
-        })
-        .await?;
+    let stats = page.run(|api| async move { api.knowledge.documents.stats(base).await }).await?;
+    let (documents, next) = find_documents(page, base).await?;
     let path = format!("admin/knowledge/{id}");
     let mut view = View::new(entry.base.name.as_str()).below(page.t(TITLE), "admin/knowledge");
     if page.api.knowledge.is_enabled {
@@ -84,18 +75,32 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
         empty: page.t(if has_documents { common::NO_MATCH } else { EMPTY }).to_owned(),
         search: has_documents.then(|| search_form(page, &path)),
         next: next.map(|it| page.query_with(AFTER, &it.to_string())),
-        ..document_table(page, &path, &list)
+        ..document_table(page, &path, &documents)
     };
 
     let is_ingesting = stats.pending > 0 || stats.processing > 0;
     let overview = Section::new("overview", page.t(OVERVIEW)).facts(base_facts(page, &stats));
-    let documents = Section::new("documents", page.t(DOCUMENTS)).table(table);
+    let documents_section = Section::new("documents", page.t(DOCUMENTS)).table(table);
 
     Ok(view
         .action(page.t(QUESTIONS), format!("{path}/questions"))
         .action(page.t(SETTINGS), format!("{path}/settings"))
         .section(overview.live(is_ingesting))
-        .section(documents.live(is_ingesting)))
+        .section(documents_section.live(is_ingesting)))
+}
+
+/// Finds the requested page of documents, and the document that the next page begins
+/// after.
+async fn find_documents(
+    page: &PageContext,
+    base: BaseRef,
+) -> Result<(Vec<Document>, Option<DocumentId>), ApiError> {
+    let filter = requested(page);
+    let after = Uuid::try_parse(&page.query(AFTER)).ok().map(DocumentId);
+    page.run(
+        |api| async move { api.knowledge.documents.page(base, filter, after, PAGE_ROWS).await },
+    )
+    .await
 }
 
 /// Returns the selection that the query names: documents by title unless it names
@@ -123,12 +128,12 @@ fn document_count(stats: &BaseStats) -> i64 {
 fn base_facts(page: &PageContext, stats: &BaseStats) -> Vec<(&'static str, Cell)> {
     let number = |it: i64| format::number(page.language, it);
     let bytes = |it: i64| format::bytes(page.language, u64::try_from(it).unwrap_or_default());
-    let documents = document_count(stats);
     let storage = page.fill(STORAGE_USED, &[&bytes(stats.size_bytes), &bytes(stats.byte_limit)]);
 
     let mut facts = vec![(
         page.t(DOCUMENTS),
-        Cell::text(number(documents)).detail(page.fill(UP_TO, &[&number(stats.document_limit)])),
+        Cell::text(number(document_count(stats)))
+            .detail(page.fill(UP_TO, &[&number(stats.document_limit)])),
     )];
 
     for (status, count) in [
@@ -160,13 +165,13 @@ fn last_used(page: &PageContext, at: Option<Timestamp>) -> String {
     at.map(|it| page.fill(LAST, &[&format::time(page.language, it)])).unwrap_or_default()
 }
 
-fn document_table(page: &PageContext, path: &str, list: &[Document]) -> Table {
+fn document_table(page: &PageContext, path: &str, documents: &[Document]) -> Table {
     let columns = [DOCUMENT_TITLE, common::STATUS, SIZE, RETRIEVALS, UPDATED];
     Table {
         caption: page.t(DOCUMENTS).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
         sort_links: page.sort_links(&["title", "status", "size", "used", "updated"]),
-        rows: list.iter().map(|it| document_row(page, path, it)).collect(),
+        rows: documents.iter().map(|it| document_row(page, path, it)).collect(),
         first: page.first_page(AFTER),
         next_label: page.t(common::NEXT_PAGE).to_owned(),
         ..Table::default()
@@ -177,22 +182,16 @@ fn search_form(page: &PageContext, path: &str) -> Search {
     let value = page.query("search");
     let status = page.query("status");
     let is_filtered = !value.is_empty() || !status.is_empty();
-    let any = (String::new(), page.t(ALL));
-    let named = |it: DocumentStatus| (it.name().to_owned(), page.t(status_text(it)));
-    let statuses = std::iter::once(any).chain(DocumentStatus::ALL.map(named));
-
+    let options = DocumentStatus::ALL.map(|it| (it.name(), page.t(status_text(it))));
+    let options_and_all = [("", page.t(ALL))].into_iter().chain(options);
+    let statuses = Field::select("status", page.t(common::STATUS), options_and_all, &status);
     let text = Field::input("search", page.t(common::SEARCH_LIST), "search", "off", value);
+    let fields = [text.optional(), statuses.optional()];
     let reset = Link { label: page.t(common::RESET_FILTERS).to_owned(), path: path.to_owned() };
 
     Search {
         label: page.t(DOCUMENTS).to_owned(),
-        fields: [
-            text.optional(),
-            Field::select("status", page.t(common::STATUS), statuses, &status).optional(),
-        ]
-        .into_iter()
-        .chain(page.sort_field())
-        .collect(),
+        fields: fields.into_iter().chain(page.sort_field()).collect(),
         submit: page.t(common::SEARCH).to_owned(),
         reset: is_filtered.then_some(reset),
     }

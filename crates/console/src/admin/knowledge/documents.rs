@@ -1,7 +1,7 @@
 //! Documents of a knowledge base: adding, showing, retrying and deleting them.
 
-use pia_kernel::DocumentId;
-use pia_knowledge::{ContentType, DocumentDraft, DocumentRef, DocumentStatus};
+use pia_kernel::{DocumentId, Timestamp};
+use pia_knowledge::{ContentType, Document, DocumentDraft, DocumentRef, DocumentStatus};
 use pia_web::{ApiError, FieldError, PathId, PathPart, Route};
 use uuid::Uuid;
 
@@ -74,14 +74,16 @@ const EXTENSIONS: &[(&str, ContentType)] = &[
 ];
 
 pub(super) fn routes() -> Vec<Route> {
-    const NEW: &str = "/admin/knowledge/{id}/documents/new";
-
-    let uploaded = manager_form("/admin/knowledge/{id}/documents/upload", |it| it.to(upload));
-    let pasted = manager_form("/admin/knowledge/{id}/documents/paste", |it| it.to(paste));
     vec![
-        manager_page(NEW, |it| it.to(new)),
-        Route { body_limit: DOCUMENT_BODY, ..uploaded },
-        Route { body_limit: TEXT_BODY, ..pasted },
+        manager_page("/admin/knowledge/{id}/documents/new", |it| it.to(new)),
+        Route {
+            body_limit: DOCUMENT_BODY,
+            ..manager_form("/admin/knowledge/{id}/documents/upload", |it| it.to(upload))
+        },
+        Route {
+            body_limit: TEXT_BODY,
+            ..manager_form("/admin/knowledge/{id}/documents/paste", |it| it.to(paste))
+        },
         manager_page("/admin/knowledge/{id}/documents/{document}", |it| it.to(show)),
         manager_page("/admin/knowledge/{id}/documents/{document}/file", |it| it.to(file)),
         manager_form("/admin/knowledge/{id}/documents/{document}/retry", |it| it.to(retry)),
@@ -135,9 +137,9 @@ async fn submit(
     let result =
         page.run(|api| async move { api.knowledge.documents.submit(by, base, draft).await }).await;
     match result {
-        Ok(it) => {
-            let path = format!("admin/knowledge/{id}/documents/{}", it.document);
-            page.done(&path, if it.changed { "queued" } else { "saved" })
+        Ok(submitted) => {
+            let path = format!("admin/knowledge/{id}/documents/{}", submitted.document);
+            page.done(&path, if submitted.changed { "queued" } else { "saved" })
         }
         Err(err) => page.refuse(new_view(page, id, form).await?, err),
     }
@@ -181,64 +183,79 @@ fn document_ref(page: &PageContext, id: Uuid, part: Uuid) -> DocumentRef {
 async fn new_view(page: &PageContext, id: Uuid, form: &FormFields) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
     let path = format!("admin/knowledge/{id}/documents");
+    Ok(below_base(page, &entry, ADD)
+        .section(Section::new("upload", page.t(UPLOAD)).form(upload_form(page, &path, form)))
+        .section(Section::new("paste", page.t(PASTE)).form(paste_form(page, &path, form))))
+}
 
-    let source = || {
-        Field::text("sourceUri", page.t(SOURCE), form.text("sourceUri"))
-            .hint(page.t(SOURCE_HINT))
-            .optional()
-    };
-
-    let title = || Field::text("title", page.t(DOCUMENT_TITLE), form.text("title"));
+fn upload_form(page: &PageContext, path: &str, form: &FormFields) -> Form {
     let file = Field::file("file", page.t(FILE), ACCEPT).hint(page.t(UPLOAD_HINT));
-    let upload = Form::new(format!("{path}/upload"), page.t(UPLOAD))
+    Form::new(format!("{path}/upload"), page.t(UPLOAD))
         .field(file)
-        .field(title().hint(page.t(TITLE_HINT)).optional())
-        .field(source())
-        .with_files();
+        .field(title_field(page, form).hint(page.t(TITLE_HINT)).optional())
+        .field(source_field(page, form))
+        .with_files()
+}
+
+fn paste_form(page: &PageContext, path: &str, form: &FormFields) -> Form {
     let formats = [(ContentType::Text, PLAIN), (ContentType::Markdown, MARKDOWN)]
         .map(|(content_type, text)| (content_type.name(), page.t(text)));
-    let paste = Form::new(format!("{path}/paste"), page.t(ADD_DOCUMENT))
-        .field(title())
+    Form::new(format!("{path}/paste"), page.t(ADD_DOCUMENT))
+        .field(title_field(page, form))
         .field(Field::select("contentType", page.t(IS_MARKDOWN), formats, form.text("contentType")))
         .field(Field::lines("content", page.t(CONTENT), form.text("content")))
-        .field(source());
+        .field(source_field(page, form))
+}
 
-    Ok(below_base(page, &entry, ADD)
-        .section(Section::new("upload", page.t(UPLOAD)).form(upload))
-        .section(Section::new("paste", page.t(PASTE)).form(paste)))
+fn title_field(page: &PageContext, form: &FormFields) -> Field {
+    Field::text("title", page.t(DOCUMENT_TITLE), form.text("title"))
+}
+
+fn source_field(page: &PageContext, form: &FormFields) -> Field {
+    Field::text("sourceUri", page.t(SOURCE), form.text("sourceUri"))
+        .hint(page.t(SOURCE_HINT))
+        .optional()
 }
 
 async fn document_view(page: &PageContext, id: Uuid, part: Uuid) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
-    let document = document_ref(page, id, part);
-    let it = page.run(|api| async move { api.knowledge.documents.find(document).await }).await?;
+    let reference = document_ref(page, id, part);
+    let document =
+        page.run(|api| async move { api.knowledge.documents.find(reference).await }).await?;
     let path = format!("admin/knowledge/{id}/documents/{part}");
-    let size = u64::try_from(it.size_bytes).unwrap_or_default();
+    let details = details_section(page, &document, &path);
+    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_DOCUMENT)).danger();
+    let delete_section =
+        Section::new("delete", page.t(DELETE_DOCUMENT)).intro(page.t(DELETE_HINT)).form(delete);
+
+    let view = View { title: document.title, ..below_base(page, &entry, DOCUMENT_TITLE) };
+    Ok(view.section(details).section(delete_section))
+}
+
+fn details_section(page: &PageContext, document: &Document, path: &str) -> Section {
+    let number = |it: i64| Cell::text(format::number(page.language, it));
+    let time = |at: Timestamp| Cell::text(format::time(page.language, at));
+    let size = u64::try_from(document.size_bytes).unwrap_or_default();
     let facts = [
-        (page.t(common::STATUS), status_cell(page, &it)),
-        (page.t(SOURCE), Cell::text(it.source_uri.as_deref().unwrap_or_default())),
-        (page.t(TYPE), Cell::text(it.content_type.name())),
+        (page.t(common::STATUS), status_cell(page, document)),
+        (page.t(SOURCE), Cell::text(document.source_uri.as_deref().unwrap_or_default())),
+        (page.t(TYPE), Cell::text(document.content_type.name())),
         (page.t(SIZE), Cell::text(format::bytes(page.language, size))),
-        (page.t(PASSAGES), Cell::text(format::number(page.language, it.chunk_count))),
-        (page.t(RETRIEVALS), Cell::text(format::number(page.language, it.retrieval_count))),
-        (page.t(common::CREATED), Cell::text(format::time(page.language, it.created_at))),
-        (page.t(UPDATED), Cell::text(format::time(page.language, it.updated_at))),
+        (page.t(PASSAGES), number(document.chunk_count)),
+        (page.t(RETRIEVALS), number(document.retrieval_count)),
+        (page.t(common::CREATED), time(document.created_at)),
+        (page.t(UPDATED), time(document.updated_at)),
     ];
 
     let file = Link { label: page.t(OPEN).to_owned(), path: format!("{path}/file") };
-    let is_ingesting = matches!(it.status, DocumentStatus::Pending | DocumentStatus::Processing);
-    let mut details =
-        Section::new("document", "").facts(facts).links(vec![file]).live(is_ingesting);
-    if it.status == DocumentStatus::Failed && page.api.knowledge.is_enabled {
-        details = details.form(retry_form(page, &path));
+    let is_ingesting =
+        matches!(document.status, DocumentStatus::Pending | DocumentStatus::Processing);
+    let section = Section::new("document", "").facts(facts).links(vec![file]).live(is_ingesting);
+    if document.status != DocumentStatus::Failed || !page.api.knowledge.is_enabled {
+        return section;
     }
 
-    let delete = Form::new(format!("{path}/delete"), page.t(DELETE_DOCUMENT)).danger();
-    let view = View { title: it.title, ..below_base(page, &entry, DOCUMENT_TITLE) };
-
-    Ok(view.section(details).section(
-        Section::new("delete", page.t(DELETE_DOCUMENT)).intro(page.t(DELETE_HINT)).form(delete),
-    ))
+    section.form(retry_form(page, path))
 }
 
 /// Returns the media type of a file. Browsers know few of the types, so the
@@ -262,11 +279,17 @@ mod tests {
 
     #[test]
     fn every_type_of_document_is_recognised_by_a_name_that_the_dialogue_offers() {
-        for it in ContentType::ALL {
-            let known = EXTENSIONS.iter().find(|(_, named)| named == it);
-            let (extension, _) = known.unwrap_or_else(|| panic!("{it:?}"));
-            assert!(ACCEPT.split(',').any(|it| it.strip_prefix('.') == Some(extension)));
+        for content_type in ContentType::ALL {
+            let entry = EXTENSIONS.iter().find(|(_, named)| named == content_type);
+            let (extension, _) = entry.unwrap_or_else(|| panic!("{content_type:?}"));
+
+            let is_offered = ACCEPT.split(',').any(|it| it.strip_prefix('.') == Some(extension));
+            assert!(is_offered, "{extension}");
         }
+    }
+
+    #[test]
+    fn a_title_is_the_name_of_the_file_without_its_extension() {
         assert_eq!(title_of("Travel policy.v2.pdf"), "Travel policy.v2");
         assert_eq!(title_of(".env"), ".env");
     }
