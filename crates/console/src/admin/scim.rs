@@ -135,34 +135,39 @@ async fn list_view(page: &PageContext, token: Option<String>) -> Result<View, Ap
         view = view.section(section);
     }
 
+    Ok(view
+        .section(Section::new("address", "").facts([(page.t(URL), url)]))
+        .section(Section::new("tokens", page.t(TOKENS)).table(table))
+        .section(Section::new("new", page.t(NEW)).form(new_form(page))))
+}
+
+/// Returns the form of a new token, which has all scopes unless some are deselected.
+fn new_form(page: &PageContext) -> Form {
     let scopes = ScimScope::ALL.map(|it| SelectOption {
         value: it.name().to_owned(),
         label: scope_label(page, it),
         is_selected: true,
     });
-
     let expires = Field::input("expiresAt", page.t(EXPIRES), "date", "off", "");
-    let new = Form::new(PATH, page.t(CREATE))
+    Form::new(PATH, page.t(CREATE))
         .field(Field::text("name", page.t(common::NAME), ""))
         .field(Field::checks("scopes", page.t(SCOPES), scopes.into()))
-        .field(expires.hint(page.t(EXPIRES_HINT)).optional());
-
-    Ok(view
-        .section(Section::new("address", "").facts([(page.t(URL), url)]))
-        .section(Section::new("tokens", page.t(TOKENS)).table(table))
-        .section(Section::new("new", page.t(NEW)).form(new)))
+        .field(expires.hint(page.t(EXPIRES_HINT)).optional())
 }
 
 fn token_row(page: &PageContext, entry: &ScimTokenEntry) -> Row {
     let scopes: Vec<String> = entry.scopes.iter().map(|it| scope_label(page, *it)).collect();
-    let never = || Cell::text(page.t(common::NEVER));
+    let last_used = match entry.used_at {
+        Some(at) => time_cell(page, at),
+        None => Cell::text(page.t(common::NEVER)),
+    };
     let revoke = Form::new(format!("{PATH}/{}/revoke", entry.id), page.t(REVOKE));
     Row::new(vec![
         Cell::text(&entry.name),
         Cell::text(scopes.join(", ")),
         day_cell(page, entry.created_at),
         day_cell(page, entry.expires_at),
-        entry.used_at.map_or_else(never, |it| time_cell(page, it)),
+        last_used,
     ])
     .key(entry.id.to_string())
     .form(revoke.about(&entry.name).danger())

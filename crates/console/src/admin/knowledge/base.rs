@@ -97,9 +97,10 @@ async fn find_documents(
 ) -> Result<(Vec<Document>, Option<DocumentId>), ApiError> {
     let filter = requested(page);
     let after = Uuid::try_parse(&page.query(AFTER)).ok().map(DocumentId);
-    page.run(
-        |api| async move { api.knowledge.documents.page(base, filter, after, PAGE_ROWS).await },
-    )
+    page.run(|api| async move {
+        let documents = &api.knowledge.documents;
+        documents.page(base, filter, after, PAGE_ROWS).await
+    })
     .await
 }
 

@@ -38,23 +38,23 @@ pub(super) struct TypedSkill {
     steps: Vec<TypedStep>,
 }
 
+/// Step as it was typed.
 #[derive(Default)]
 struct TypedStep {
     title: String,
     instructions: String,
+    /// Maximum number of tokens of its output; empty for none.
     max_output: String,
 }
 
 impl TypedSkill {
     /// Returns the skill of a form. Empty steps are left out.
     pub(super) fn of_form(form: &FormFields) -> Self {
-        let step = |at: usize| TypedStep {
-            title: form.text(&format!("title{at}")).to_owned(),
-            instructions: form.text(&format!("instructions{at}")).to_owned(),
-            max_output: form.text(&format!("maxOutput{at}")).to_owned(),
-        };
-
-        let steps = (1..=MAX_STEPS).map(step);
+        let steps = (1..=MAX_STEPS).map(|number| TypedStep {
+            title: form.text(&format!("title{number}")).to_owned(),
+            instructions: form.text(&format!("instructions{number}")).to_owned(),
+            max_output: form.text(&format!("maxOutput{number}")).to_owned(),
+        });
         Self {
             name: form.text("skillName").to_owned(),
             mode: form.text("mode").to_owned(),
@@ -82,7 +82,7 @@ impl TypedSkill {
     pub(super) fn parse(self) -> Result<Skill, ApiError> {
         let mode = SkillMode::ALL.into_iter().find(|it| it.name() == self.mode);
         let inputs = self.inputs.iter().filter_map(|it| EntityType::from_name(it)).collect();
-        let steps = self.steps.into_iter().enumerate().map(|(at, it)| it.parse(at + 1));
+        let steps = self.steps.into_iter().enumerate().map(|(index, it)| it.parse(index + 1));
         Ok(Skill {
             name: self.name,
             mode: mode.unwrap_or(SkillMode::Assistant),
@@ -122,31 +122,38 @@ pub(super) fn add_fields(page: &PageContext, form: Form, skill: &TypedSkill) -> 
         .field(Field::select("mode", page.t(MODE), modes, &skill.mode))
         .field(Field::checks("inputTypes", page.t(INPUTS), inputs.into()));
 
-    let empty = std::iter::repeat_with(TypedStep::default).take(EMPTY_STEPS).collect::<Vec<_>>();
-    for (at, step) in skill.steps.iter().chain(&empty).take(MAX_STEPS).enumerate() {
-        let number = (at + 1).to_string();
-        let title_label = page.fill(STEP_TITLE, &[&number]);
-        let mut title = Field::text(&format!("title{number}"), title_label, &*step.title);
-        let is_first_empty = at == skill.steps.len();
+    let empty_steps: Vec<_> =
+        std::iter::repeat_with(TypedStep::default).take(EMPTY_STEPS).collect();
+    for (index, step) in skill.steps.iter().chain(&empty_steps).take(MAX_STEPS).enumerate() {
+        let [mut title, instructions, max_output] = step_fields(page, index + 1, step);
+        let is_first_empty = index == skill.steps.len();
         if is_first_empty {
             title = title.hint(page.t(STEP_HINT));
         }
-
-        let text_name = format!("instructions{number}");
-        let text_label = page.fill(INSTRUCTIONS, &[&number]);
-        let instructions = Field::lines(&text_name, text_label, &*step.instructions);
-
-        let max_name = format!("maxOutput{number}");
-        let max_label = page.fill(MAX_OUTPUT, &[&number]);
-        let max_output = Field::input(&max_name, max_label, "number", "off", &*step.max_output);
-
-        form = form
-            .field(title.optional())
-            .field(instructions.optional())
-            .field(max_output.optional());
+        form = form.field(title).field(instructions).field(max_output);
     }
 
     form
+}
+
+/// Returns the fields of a step: its title, instructions and maximum output.
+fn step_fields(page: &PageContext, number: usize, step: &TypedStep) -> [Field; 3] {
+    let label = |text: Text| page.fill(text, &[&number.to_string()]);
+    let title = Field::text(&format!("title{number}"), label(STEP_TITLE), step.title.as_str());
+    let instructions = Field::lines(
+        &format!("instructions{number}"),
+        label(INSTRUCTIONS),
+        step.instructions.as_str(),
+    );
+    let max_output = Field::input(
+        &format!("maxOutput{number}"),
+        label(MAX_OUTPUT),
+        "number",
+        "off",
+        step.max_output.as_str(),
+    );
+
+    [title.optional(), instructions.optional(), max_output.optional()]
 }
 
 pub(super) fn mode_text(mode: SkillMode) -> Text {
@@ -170,14 +177,14 @@ fn input_text(entity: EntityType) -> Text {
 mod tests {
     use super::*;
 
-    fn form(fields: &[(&str, &str)]) -> FormFields {
-        let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        FormFields::from_pairs(fields.collect())
+    fn form_with(fields: &[(&str, &str)]) -> FormFields {
+        let pairs = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        FormFields::from_pairs(pairs.collect())
     }
 
     #[test]
     fn empty_steps_are_left_out_and_a_skill_survives_its_form() {
-        let form = form(&[
+        let form = form_with(&[
             ("skillName", "brief"),
             ("mode", "Research"),
             ("inputTypes", "todo"),
@@ -199,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_limit_that_is_no_number_is_refused_at_its_field() {
-        let form = form(&[("title1", "Read"), ("maxOutput1", "many")]);
+        let form = form_with(&[("title1", "Read"), ("maxOutput1", "many")]);
 
         let err = TypedSkill::of_form(&form).parse().unwrap_err();
 

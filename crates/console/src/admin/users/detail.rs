@@ -115,7 +115,7 @@ struct UserDetail {
     account: Member,
     groups: Vec<GroupEntry>,
     /// Number of recovery codes left; `None` without a second factor.
-    factor: Option<u32>,
+    recovery_codes: Option<u32>,
     passkeys: usize,
     sessions: Page<SessionEntry>,
     keys: Vec<ApiKeyEntry>,
@@ -160,20 +160,15 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
         view = view.section(wait_section(page, end, &path));
     }
 
-    if detail.factor.is_some() {
-        let reset = Form::new(format!("{path}/reset-factor"), page.t(RESET)).danger();
-        view = view
-            .section(Section::new("factor", page.t(RESET)).intro(page.t(RESET_INTRO)).form(reset));
+    if detail.recovery_codes.is_some() {
+        view = view.section(factor_section(page, &path));
     }
 
-    let deactivate = Form::new(format!("{path}/deactivate"), page.t(DEACTIVATE)).danger();
-    let section = Section::new("deactivate", page.t(DEACTIVATE)).intro(page.t(DEACTIVATE_INTRO));
-
-    Ok(view.section(section.form(deactivate)))
+    Ok(view.section(deactivate_section(page, &path)))
 }
 
 async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> {
-    let limit = MAX_SESSIONS;
+    let session_request = PageRequest { after: None, limit: MAX_SESSIONS };
     let of_user = DeviceFilter { user: Some(user), ..DeviceFilter::default() };
 
     page.run(|api| async move {
@@ -186,9 +181,9 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
             account: account.map_err(ApiError::from)?,
             member,
             groups: api.groups.list().await?,
-            factor: api.identity.second_factors.overview(user).await?,
+            recovery_codes: api.identity.second_factors.overview(user).await?,
             passkeys: api.identity.passkeys.list(user).await?.len(),
-            sessions: api.identity.sessions.page(user, PageRequest { limit, after: None }).await?,
+            sessions: api.identity.sessions.page(user, session_request).await?,
             keys: api.administration.api_keys.list(user).await?,
             devices: api.e2ee.directory.list(&of_user, MAX_DEVICES).await?.items,
             schedules,
@@ -207,15 +202,15 @@ fn profile_section(page: &PageContext, detail: &UserDetail) -> Section {
         .find(|it| it.group.id == member.group)
         .map_or("", |it| it.group.name.as_str());
 
-    let verified = detail.account.email_verified_at.map_or_else(
-        || Cell::badge(page.t(NOT_VERIFIED), Tone::Warning),
-        |at| Cell::text(format::time(language, at)),
-    );
+    let verified = match detail.account.email_verified_at {
+        Some(at) => Cell::text(format::time(language, at)),
+        None => Cell::badge(page.t(NOT_VERIFIED), Tone::Warning),
+    };
 
-    let factor = detail.factor.map_or_else(
-        || Cell::text(page.t(FACTOR_OFF)),
-        |left| Cell::text(page.fill(FACTOR_ON, &[&left.to_string()])),
-    );
+    let factor = match detail.recovery_codes {
+        Some(count) => Cell::text(page.fill(FACTOR_ON, &[&count.to_string()])),
+        None => Cell::text(page.t(FACTOR_OFF)),
+    };
 
     let passkeys = format::number(language, i128::try_from(detail.passkeys).unwrap_or_default());
     let mut facts = vec![
@@ -322,6 +317,16 @@ fn wait_section(page: &PageContext, end: Timestamp, path: &str) -> Section {
     let facts = [(page.t(WAITS_UNTIL), Cell::text(format::time(page.language, end)))];
     let lift = Form::new(format!("{path}/lift-wait"), page.t(LIFT));
     Section::new("wait", page.t(LOCKED)).intro(page.t(LOCKED_INTRO)).facts(facts).form(lift)
+}
+
+fn factor_section(page: &PageContext, path: &str) -> Section {
+    let reset = Form::new(format!("{path}/reset-factor"), page.t(RESET)).danger();
+    Section::new("factor", page.t(RESET)).intro(page.t(RESET_INTRO)).form(reset)
+}
+
+fn deactivate_section(page: &PageContext, path: &str) -> Section {
+    let deactivate = Form::new(format!("{path}/deactivate"), page.t(DEACTIVATE)).danger();
+    Section::new("deactivate", page.t(DEACTIVATE)).intro(page.t(DEACTIVATE_INTRO)).form(deactivate)
 }
 
 fn time_or_never(page: &PageContext, at: Option<Timestamp>) -> String {
