@@ -42,7 +42,7 @@ pub(super) async fn group_checks(
 }
 
 /// Returns the ids of the selected check boxes.
-pub(super) fn chosen<T>(form: &FormFields, name: &str, id: impl Fn(Uuid) -> T) -> Vec<T> {
+pub(super) fn selected_ids<T>(form: &FormFields, name: &str, id: impl Fn(Uuid) -> T) -> Vec<T> {
     form.all(name).filter_map(|it| Uuid::try_parse(it).ok()).map(id).collect()
 }
 

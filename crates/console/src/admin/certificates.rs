@@ -88,7 +88,7 @@ async fn remove(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
     }
 }
 
-async fn all(page: &PageContext) -> Result<Vec<TrustedCertificate>, ApiError> {
+async fn list_certificates(page: &PageContext) -> Result<Vec<TrustedCertificate>, ApiError> {
     page.run(|api| async move { api.certificates.list().await }).await
 }
 
@@ -103,7 +103,7 @@ async fn list_view(page: &PageContext, name: &str, pem: &str) -> Result<View, Ap
     };
 
     let columns = [("name", common::NAME), ("thumbprint", THUMBPRINT), ("added", ADDED)];
-    let rows = all(page).await?.into_iter().map(row).collect();
+    let rows = list_certificates(page).await?.into_iter().map(row).collect();
     let table = page.list(TITLE, EMPTY, &columns, rows);
 
     let name = Field::text("name", page.t(common::NAME), name).hint(page.t(NAME_HINT));
@@ -119,8 +119,11 @@ async fn list_view(page: &PageContext, name: &str, pem: &str) -> Result<View, Ap
 }
 
 async fn certificate_view(page: &PageContext, id: CertificateId) -> Result<View, ApiError> {
-    let certificate =
-        all(page).await?.into_iter().find(|it| it.id == id).ok_or_else(ApiError::not_found)?;
+    let certificate = list_certificates(page)
+        .await?
+        .into_iter()
+        .find(|it| it.id == id)
+        .ok_or_else(ApiError::not_found)?;
     let facts = [
         (page.t(THUMBPRINT), Cell::text(&certificate.thumbprint)),
         (page.t(ADDED), time_cell(page, certificate.updated_at)),

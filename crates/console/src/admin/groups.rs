@@ -69,7 +69,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/groups", |it| it.to(list)),
         changing(form("/admin/groups", |it| it.to(create))),
-        page_for(&[Role::Admin, Role::OrgManager], "/admin/my-group", |it| it.to(own)),
+        page_for(&[Role::Admin, Role::OrgManager], "/admin/my-group", |it| it.to(show_own)),
         group_page("/admin/groups/{id}", |it| it.to(show)),
         changing(form("/admin/groups/{id}/settings", |it| it.to(change))),
         changing(form("/admin/groups/{id}/policy", |it| it.to(assign))),
@@ -80,7 +80,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// Redirects organisation managers to the page of their group.
-async fn own(page: PageContext) -> PageResult {
+async fn show_own(page: PageContext) -> PageResult {
     page.redirect(&format!("admin/groups/{}", page.caller.group))
 }
 
@@ -253,8 +253,8 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
 
     view = view.section(members_section(page, &detail, &path));
 
-    if let Some(usage) = settings::usage(page, &detail.credits) {
-        view = view.section(usage);
+    if let Some(usage_section) = settings::usage_section(page, &detail.credits) {
+        view = view.section(usage_section);
     }
 
     for section in top_members::sections(page, &detail.top_members).await? {

@@ -115,7 +115,7 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
 
 async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, ApiError> {
     let request = page.paging();
-    let filter = requested(page);
+    let filter = requested_filter(page);
     let is_searched = !filter.search.is_empty();
     let (entries, groups) = page
         .run(|api| async move {
@@ -150,7 +150,7 @@ async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, Api
 
 /// Returns the selection that the query names: the newest invitation first unless
 /// it names another order.
-fn requested(page: &PageContext) -> InvitationFilter {
+fn requested_filter(page: &PageContext) -> InvitationFilter {
     let sort = page.query("sort");
     InvitationFilter {
         search: page.query("search").trim().to_owned(),

@@ -131,7 +131,7 @@ fn model_row(page: &PageContext, entry: &ModelEntry) -> Row {
         Cell::text(entry.model.provider()),
         Cell::text(used_for(page, entry)),
         Cell::text(price),
-        attempts::last(page, &entry.attempts),
+        attempts::last_call_cell(page, &entry.attempts),
     ])
 }
 

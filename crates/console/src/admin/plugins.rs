@@ -8,7 +8,7 @@ use pia_policy::{PluginDraft, PluginError};
 use pia_web::{ApiError, PathId, Route};
 
 use self::view::{TypedPlugin, list_view, new_view, plugin_view, stored_draft};
-use super::bindings::{VersionedDraft, chosen, expected_version};
+use super::bindings::{VersionedDraft, expected_version, selected_ids};
 use super::policies::licensed_form;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -100,7 +100,7 @@ async fn set_active(page: &PageContext, id: PluginId, is_active: bool) -> PageRe
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let by = page.user();
     let id = PluginId(id);
-    let groups = chosen(&form, "groupIds", GroupId);
+    let groups = selected_ids(&form, "groupIds", GroupId);
     let typed = TypedPlugin { groups: Some(groups.clone()), ..TypedPlugin::default() };
     let result = page.run(|api| async move { api.plugins.assign(by, id, groups).await }).await;
     finish_change(&page, id, result, typed).await

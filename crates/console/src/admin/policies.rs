@@ -9,7 +9,7 @@ use pia_policy::{ClientPolicyDraft, ClientPolicyError, Feature};
 use pia_web::{ApiError, PathId, Route};
 
 use self::view::{Contents, list_view, new_view, policy_view};
-use super::bindings::{chosen, expected_version};
+use super::bindings::{expected_version, selected_ids};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -93,12 +93,12 @@ async fn submit_change(
 
 async fn publish(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let result = assign(&page, &form, Some(ClientPolicyId(id))).await;
-    assigned(&page, ClientPolicyId(id), result).await
+    finish_assignment(&page, ClientPolicyId(id), result).await
 }
 
 async fn withdraw(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let result = assign(&page, &form, None).await;
-    assigned(&page, ClientPolicyId(id), result).await
+    finish_assignment(&page, ClientPolicyId(id), result).await
 }
 
 /// Assigns a policy to the group of a form, or removes the group's policy.
@@ -108,11 +108,11 @@ async fn assign(
     policy: Option<ClientPolicyId>,
 ) -> Result<(), ApiError> {
     let by = page.user();
-    let group = chosen(form, "group", GroupId).pop().ok_or(ClientPolicyError::UnknownGroup);
+    let group = selected_ids(form, "group", GroupId).pop().ok_or(ClientPolicyError::UnknownGroup);
     page.run(|api| async move { api.client_policies.assign(by, group?, policy).await }).await
 }
 
-async fn assigned(
+async fn finish_assignment(
     page: &PageContext,
     policy: ClientPolicyId,
     result: Result<(), ApiError>,

@@ -47,7 +47,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let filter = requested(&page);
+    let filter = requested_filter(&page);
     let request = page.paging();
     let members = page.run(|api| async move { api.groups.members(filter, request).await }).await?;
     let rows = members.items.iter().map(|it| user_row(&page, it)).collect();
@@ -68,7 +68,7 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 /// Returns the filter that the query names.
-fn requested(page: &PageContext) -> MemberFilter {
+fn requested_filter(page: &PageContext) -> MemberFilter {
     MemberFilter {
         group: None,
         search: page.query("search"),

@@ -171,7 +171,7 @@ fn add_model(
     let detail = format!("{} · {}", entry.model.provider(), entry.model.upstream_name());
     let mut facts = vec![
         (page.t(MODEL), Cell::link(title, models::path_of(&entry.key)).detail(detail)),
-        (page.t(LAST_CALL), models::attempts::last(page, &entry.attempts)),
+        (page.t(LAST_CALL), models::attempts::last_call_cell(page, &entry.attempts)),
     ];
     if entry.key == SINGLE_MODEL {
         facts.push((page.t(API_KEY), state.secret(page, "Ai:ApiKey")));

@@ -160,7 +160,7 @@ pub(super) fn facts_section(page: &PageContext, settings: &GroupSettings) -> Sec
 }
 
 /// Returns the usage of a group's budgets; `None` if it has no budget.
-pub(super) fn usage(page: &PageContext, view: &CreditView) -> Option<Section> {
+pub(super) fn usage_section(page: &PageContext, view: &CreditView) -> Option<Section> {
     let number = |it: i64| format::number(page.language, it);
     let gauge = |it: Gauge| page.fill(OF, &[&number(it.used), &number(it.limit)]);
     let stock = |it: CreditStock| page.fill(OF, &[&number(it.remaining), &number(it.total)]);

@@ -95,7 +95,7 @@ async fn find_documents(
     page: &PageContext,
     base: BaseRef,
 ) -> Result<(Vec<Document>, Option<DocumentId>), ApiError> {
-    let filter = requested(page);
+    let filter = requested_filter(page);
     let after = Uuid::try_parse(&page.query(AFTER)).ok().map(DocumentId);
     page.run(|api| async move {
         let documents = &api.knowledge.documents;
@@ -106,7 +106,7 @@ async fn find_documents(
 
 /// Returns the selection that the query names: documents by title unless it names
 /// another order.
-fn requested(page: &PageContext) -> DocumentFilter {
+fn requested_filter(page: &PageContext) -> DocumentFilter {
     let sort = page.query("sort");
     DocumentFilter {
         search: page.query("search").trim().to_owned(),

@@ -115,7 +115,7 @@ async fn settings_view(
     let field = Field::lines("prompt", page.t(PROMPT), value).hint(page.t(PROMPT_HINT)).optional();
     let prompt = Form::new(format!("{path}/prompt"), page.t(common::SAVE)).field(field);
     let view = below_base(page, &entry, TITLE)
-        .section(Section::new("model", "").facts([(page.t(MODEL), model(page, &entry))]))
+        .section(Section::new("model", "").facts([(page.t(MODEL), model_cell(page, &entry))]))
         .section(Section::new("prompt", page.t(PROMPT)).form(prompt));
     if !is_admin(page) {
         return Ok(view);
@@ -139,7 +139,7 @@ async fn settings_view(
         .section(Section::new("delete", page.t(DELETE_BASE)).intro(loss).form(delete)))
 }
 
-fn model(page: &PageContext, entry: &KnowledgeBaseEntry) -> Cell {
+fn model_cell(page: &PageContext, entry: &KnowledgeBaseEntry) -> Cell {
     let reindexed = entry.reindex_model.as_ref().map(|it| page.fill(REINDEX, &[it]));
     let model = Cell::text(entry.model.as_deref().unwrap_or_default());
     model.detail(reindexed.unwrap_or_default())

@@ -24,7 +24,7 @@ const WAITING: Text = Text::new("Waiting now", "Zurzeit wartend");
 const PAUSED: Text = Text::new("Paused keys", "Pausierte Schlüssel");
 
 /// Returns the outcome of the last call.
-pub(in crate::admin) fn last(page: &PageContext, attempts: &EntryAttempts) -> Cell {
+pub(in crate::admin) fn last_call_cell(page: &PageContext, attempts: &EntryAttempts) -> Cell {
     let Some(outcome) = attempts.last else {
         return Cell::badge(page.t(NOT_CALLED), Tone::Neutral);
     };
@@ -39,7 +39,7 @@ pub(in crate::admin) fn last(page: &PageContext, attempts: &EntryAttempts) -> Ce
 /// Returns the counters of an entry.
 pub(super) fn section(page: &PageContext, entry: &ModelEntry) -> Section {
     let number = |it: u64| Cell::text(format::number(page.language, it));
-    let mut facts = vec![(page.t(LAST), last(page, &entry.attempts))];
+    let mut facts = vec![(page.t(LAST), last_call_cell(page, &entry.attempts))];
     let counts = entry.attempts.counts.iter();
     facts.extend(counts.map(|(outcome, count)| (page.t(outcome_text(*outcome)), number(*count))));
 

@@ -4,7 +4,7 @@ use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, PluginId};
 use pia_policy::Feature;
 use pia_web::{ApiError, PathId, Route};
 
-use super::super::bindings::{GROUPS, chosen, group_checks};
+use super::super::bindings::{GROUPS, group_checks, selected_ids};
 use super::super::policies::licensed_form;
 use super::view::{TypedPersona, persona_view};
 use crate::form_fields::FormFields;
@@ -51,7 +51,7 @@ pub(super) fn routes() -> Vec<Route> {
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let by = page.user();
     let id = PersonaId(id);
-    let groups = chosen(&form, "groupIds", GroupId);
+    let groups = selected_ids(&form, "groupIds", GroupId);
     let typed = TypedPersona { groups: Some(groups.clone()), ..TypedPersona::default() };
     let result = page.run(|api| async move { api.personas.assign(by, id, groups).await }).await;
     finish_binding(&page, id, "groups", result, typed).await
@@ -60,7 +60,7 @@ async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
 async fn bind_plugins(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let by = page.user();
     let id = PersonaId(id);
-    let plugins = chosen(&form, "pluginIds", PluginId);
+    let plugins = selected_ids(&form, "pluginIds", PluginId);
     let typed = TypedPersona { plugins: Some(plugins.clone()), ..TypedPersona::default() };
     let result = page.run(|api| async move { api.personas.bind(by, id, plugins).await }).await;
     finish_binding(&page, id, "plugins", result, typed).await
@@ -69,7 +69,7 @@ async fn bind_plugins(page: PageContext, PathId(id): PathId, form: FormFields) -
 async fn bind_bases(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let by = page.user();
     let id = PersonaId(id);
-    let bases = chosen(&form, "knowledgeBaseIds", KnowledgeBaseId);
+    let bases = selected_ids(&form, "knowledgeBaseIds", KnowledgeBaseId);
     let typed = TypedPersona { bases: Some(bases.clone()), ..TypedPersona::default() };
     let result =
         page.run(|api| async move { api.knowledge.bases.bind(Some(by), id, bases).await }).await;
