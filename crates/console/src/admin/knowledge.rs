@@ -19,7 +19,7 @@ use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page_for};
 use crate::texts::common;
-use crate::ui::{Cell, Field, Form, Row, Section, Text, View, format};
+use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Knowledge", "Wissen");
 const INTRO: Text = Text::new(
@@ -64,9 +64,16 @@ pub(super) fn routes() -> Vec<Route> {
         manager_page("/admin/knowledge", |it| it.to(list)),
         admin_form("/admin/knowledge", |it| it.to(create)),
     ];
-    let pages = [own, base::routes(), documents::routes(), questions::routes()];
-    let more = [search::routes(), settings::routes()];
-    pages.into_iter().chain(more).flatten().collect()
+    let pages = [
+        own,
+        base::routes(),
+        documents::routes(),
+        questions::routes(),
+        search::routes(),
+        settings::routes(),
+    ];
+
+    pages.into_iter().flatten().collect()
 }
 
 /// Returns the row of a page for all who manage knowledge bases.
@@ -136,16 +143,31 @@ async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErr
         section = section.paragraph(page.t(OFF));
     }
     if !is_admin(page) {
-        let columns = [("name", common::NAME), ("documents", DOCUMENTS)];
-        let rows = bases
-            .iter()
-            .map(|it| base_row(it, vec![name_cell(it), documents_cell(page, it)]))
-            .collect();
-        let table = page.list(TITLE, EMPTY_OF_GROUP, &columns, rows);
-        return Ok(view.section(section.table(table)));
+        return Ok(view.section(section.table(group_table(page, &bases))));
     }
 
     let groups = GroupNames::load(page).await?;
+    let new = Form::new("admin/knowledge", page.t(CREATE))
+        .field(Field::text("name", page.t(common::NAME), form.text("name")))
+        .field(groups.select(page.t(OWNER), form.text("groupId")).hint(page.t(OWNER_HINT)));
+
+    Ok(view
+        .section(section.table(server_table(page, &bases, &groups)))
+        .section(Section::new("new", page.t(NEW)).form(new)))
+}
+
+/// Returns the bases of the caller's group.
+fn group_table(page: &PageContext, bases: &[KnowledgeBaseEntry]) -> Table {
+    let columns = [("name", common::NAME), ("documents", DOCUMENTS)];
+    let rows = bases
+        .iter()
+        .map(|it| base_row(it, vec![name_cell(it), documents_cell(page, it)]))
+        .collect();
+    page.list(TITLE, EMPTY_OF_GROUP, &columns, rows)
+}
+
+/// Returns the bases of all groups.
+fn server_table(page: &PageContext, bases: &[KnowledgeBaseEntry], groups: &GroupNames) -> Table {
     let columns = [
         ("name", common::NAME),
         ("group", OWNER),
@@ -153,14 +175,8 @@ async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErr
         ("documents", DOCUMENTS),
         ("created", common::CREATED),
     ];
-    let rows = bases.iter().map(|it| admin_row(page, it, &groups)).collect();
-    let table = page.list(TITLE, EMPTY, &columns, rows);
-
-    let new = Form::new("admin/knowledge", page.t(CREATE))
-        .field(Field::text("name", page.t(common::NAME), form.text("name")))
-        .field(groups.select(page.t(OWNER), form.text("groupId")).hint(page.t(OWNER_HINT)));
-
-    Ok(view.section(section.table(table)).section(Section::new("new", page.t(NEW)).form(new)))
+    let rows = bases.iter().map(|it| admin_row(page, it, groups)).collect();
+    page.list(TITLE, EMPTY, &columns, rows)
 }
 
 fn name_cell(entry: &KnowledgeBaseEntry) -> Cell {

@@ -36,11 +36,11 @@ pub(super) fn routes() -> Vec<Route> {
 async fn show(page: PageContext) -> PageResult {
     let view = View::new(page.t(TITLE));
     if page.caller.role != Role::Admin {
-        return Ok(page.render(view.section(areas(&page))));
+        return Ok(page.render(view.section(areas_section(&page))));
     }
 
     let entries = page.run(|api| async move { api.groups.list().await }).await?;
-    // Each waits for the database.
+    // Each section waits for the database, so they are loaded together.
     let (attention, usage, numbers) = try_join3(
         Box::pin(attention::section(&page, &entries)),
         Box::pin(usage::summary::section(&page)),
@@ -48,12 +48,13 @@ async fn show(page: PageContext) -> PageResult {
     )
     .await?;
     let view = view.section(attention).section(usage).section(numbers);
-    // One bar compares nothing.
+    // A chart of one group compares nothing.
     if entries.len() < 2 {
         return Ok(page.render(view));
     }
 
-    let members = Section::new("members", "").part(SectionPart::Chart(chart(&page, &entries)));
+    let chart = SectionPart::Chart(members_chart(&page, &entries));
+    let members = Section::new("members", "").part(chart);
     Ok(page.render(view.section(members)))
 }
 
@@ -76,7 +77,7 @@ async fn numbers_section(page: &PageContext, groups: &[GroupEntry]) -> Result<Se
     ]))
 }
 
-fn chart(page: &PageContext, groups: &[GroupEntry]) -> Chart {
+fn members_chart(page: &PageContext, groups: &[GroupEntry]) -> Chart {
     let bar = |it: &GroupEntry| {
         let name = it.group.name.as_str().to_owned();
         ChartBar::new(name, format::number(page.language, it.members), it.members)
@@ -90,7 +91,7 @@ fn chart(page: &PageContext, groups: &[GroupEntry]) -> Chart {
 }
 
 /// Returns the links to the areas of a manager.
-fn areas(page: &PageContext) -> Section {
+fn areas_section(page: &PageContext) -> Section {
     // The first group of the navigation is this page itself.
     let links = CONSOLE
         .iter()

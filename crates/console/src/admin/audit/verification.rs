@@ -60,7 +60,7 @@ async fn verify(page: PageContext, _: FormFields) -> PageResult {
 fn report_view(page: &PageContext, report: &ChainReport) -> View {
     let (status, tone) =
         if report.faults.is_empty() { (SOUND, Tone::Good) } else { (UNSOUND, Tone::Bad) };
-    let number = |number: u64| Cell::text(format::number(page.language, number));
+    let count = |it: u64| Cell::text(format::number(page.language, it));
     let deleted = report.deleted_until.map(|(position, at)| {
         let position = format::number(page.language, position);
         Cell::text(page.fill(UP_TO, &[&position, &format::time(page.language, at)]))
@@ -68,8 +68,8 @@ fn report_view(page: &PageContext, report: &ChainReport) -> View {
 
     let facts = [
         (page.t(common::STATUS), Cell::badge(page.t(status), tone)),
-        (page.t(VERIFIED), number(report.entries)),
-        (page.t(WAITING), number(report.waiting)),
+        (page.t(VERIFIED), count(report.entries)),
+        (page.t(WAITING), count(report.waiting)),
         (page.t(DELETED), deleted.unwrap_or_default()),
     ];
     let result = Section::new("result", "").facts(facts).paragraph(page.t(CHECKPOINT_HINT));
@@ -150,14 +150,15 @@ mod tests {
     #[test]
     fn the_details_of_problems_are_in_the_language_of_the_page() {
         let missing = |first, last| ChainFault::Missing { first, last };
-        let key = ChainFault::OtherKey { position: 9, public_key: "00ff".to_owned() };
-        let early = ChainFault::DeletedEarly { position: 9, at: Timestamp::UNIX_EPOCH };
-        let of = fault_detail;
+        let other_key = ChainFault::OtherKey { position: 9, public_key: "00ff".to_owned() };
+        let deleted_early = ChainFault::DeletedEarly { position: 9, at: Timestamp::UNIX_EPOCH };
+        let english = |fault: &ChainFault| fault_detail(Language::En, fault);
+        let german = |fault: &ChainFault| fault_detail(Language::De, fault);
 
-        assert_eq!(of(Language::En, &missing(7, 7)), "Entry 7 is missing.");
-        assert_eq!(of(Language::De, &missing(7, 7)), "Eintrag 7 fehlt.");
-        assert_eq!(of(Language::De, &missing(7, 1200)), "Die Einträge 7 bis 1.200 fehlen.");
-        assert_eq!(of(Language::De, &key), "Öffentlicher Schlüssel: 00ff");
-        assert!(of(Language::De, &early).starts_with("Der neueste von ihnen ist vom 01.01.1970"));
+        assert_eq!(english(&missing(7, 7)), "Entry 7 is missing.");
+        assert_eq!(german(&missing(7, 7)), "Eintrag 7 fehlt.");
+        assert_eq!(german(&missing(7, 1200)), "Die Einträge 7 bis 1.200 fehlen.");
+        assert_eq!(german(&other_key), "Öffentlicher Schlüssel: 00ff");
+        assert!(german(&deleted_early).starts_with("Der neueste von ihnen ist vom 01.01.1970"));
     }
 }

@@ -64,14 +64,14 @@ fn user_of(side: &AuditSide) -> Option<UserId> {
     }
 }
 
-fn record_row(page: &PageContext, entry: &AuditRecord, emails: &HashMap<UserId, String>) -> Row {
-    let object = entry.object.clone().unwrap_or_default();
+fn record_row(page: &PageContext, record: &AuditRecord, emails: &HashMap<UserId, String>) -> Row {
+    let object = record.object.clone().unwrap_or_default();
     Row::new(vec![
-        time_cell(page, entry.at),
-        Cell::text(&entry.action).detail(object),
-        side_cell(page, &entry.actor, emails),
-        side_cell(page, &entry.subject, emails),
-        Cell::text(entry.changes.as_deref().map(format_changes).unwrap_or_default()),
+        time_cell(page, record.at),
+        Cell::text(&record.action).detail(object),
+        side_cell(page, &record.actor, emails),
+        side_cell(page, &record.subject, emails),
+        Cell::text(record.changes.as_deref().map(format_changes).unwrap_or_default()),
     ])
 }
 
@@ -118,8 +118,9 @@ mod tests {
         let changes = r#"{"name":{"before":"Sales","after":"Sellers"},"size":{"after":3}}"#;
         assert_eq!(format_changes(changes), r#"name: "Sales" → "Sellers"; size: – → 3"#);
 
-        let long = format!(r#"{{"a":{{"after":"{}"}}}}"#, "x".repeat(200));
-        assert!(format_changes(&long).ends_with("x…"));
+        let long_changes = format!(r#"{{"a":{{"after":"{}"}}}}"#, "x".repeat(2 * VALUE_BYTES));
+        assert!(format_changes(&long_changes).ends_with("x…"));
+
         assert_eq!(format_changes("other text"), "");
     }
 }

@@ -56,13 +56,14 @@ async fn search(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
         return Ok(page.render(view));
     };
 
-    // The base is one that the caller manages: its view was found.
+    // The caller manages the base: otherwise `search_view` has failed.
     let question = Question { bases: vec![pia_kernel::KnowledgeBaseId(id)], text };
 
     let result = page
         .run(|_| async move {
             match retrieval.search(question).await {
                 Ok(passages) => Ok(Ok(passages)),
+                // The page displays its cause.
                 Err(RetrievalError::Embedding(err)) => Ok(Err(err)),
                 Err(RetrievalError::Unavailable(err)) => Err(err),
             }

@@ -111,12 +111,13 @@ async fn settings_view(
     let entry = find(page, id).await?;
     let path = format!("admin/knowledge/{id}");
     let typed = |name: &str| form.and_then(|it| it.some(name));
-    let value = typed("prompt").or_else(|| entry.base.prompt.clone()).unwrap_or_default();
-    let field = Field::lines("prompt", page.t(PROMPT), value).hint(page.t(PROMPT_HINT)).optional();
-    let prompt = Form::new(format!("{path}/prompt"), page.t(common::SAVE)).field(field);
+    let prompt = typed("prompt").or_else(|| entry.base.prompt.clone()).unwrap_or_default();
+    let prompt_field = Field::lines("prompt", page.t(PROMPT), prompt).hint(page.t(PROMPT_HINT));
+    let prompt_form =
+        Form::new(format!("{path}/prompt"), page.t(common::SAVE)).field(prompt_field.optional());
     let view = below_base(page, &entry, TITLE)
         .section(Section::new("model", "").facts([(page.t(MODEL), model_cell(page, &entry))]))
-        .section(Section::new("prompt", page.t(PROMPT)).form(prompt));
+        .section(Section::new("prompt", page.t(PROMPT)).form(prompt_form));
     if !is_admin(page) {
         return Ok(view);
     }
@@ -132,11 +133,12 @@ async fn settings_view(
     let choice = groups.checks(page.t(GROUPS), &entry.shared_with, Some(entry.base.owner));
     let share = Form::new(format!("{path}/share"), page.t(SHARE)).field(choice);
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_BASE)).danger();
-    let loss = page.fill(DELETE_HINT, &[&format::number(page.language, entry.document_count)]);
+    let document_count = format::number(page.language, entry.document_count);
+    let delete_hint = page.fill(DELETE_HINT, &[&document_count]);
     Ok(view
         .section(Section::new("rename", page.t(RENAME)).form(rename))
         .section(Section::new("share", page.t(SHARE)).intro(page.t(SHARE_HINT)).form(share))
-        .section(Section::new("delete", page.t(DELETE_BASE)).intro(loss).form(delete)))
+        .section(Section::new("delete", page.t(DELETE_BASE)).intro(delete_hint).form(delete)))
 }
 
 fn model_cell(page: &PageContext, entry: &KnowledgeBaseEntry) -> Cell {
