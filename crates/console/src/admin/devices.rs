@@ -79,11 +79,10 @@ pub(super) fn of_user(page: &PageContext, devices: &[DeviceEntry]) -> Section {
 
 fn device_row(page: &PageContext, device: &DeviceEntry, has_user: bool) -> Row {
     let version = device.app_version.as_deref().map(|it| page.fill(VERSION, &[it]));
-    let program =
-        device.os_version.clone().into_iter().chain(version).collect::<Vec<_>>().join(", ");
+    let program: Vec<_> = device.os_version.clone().into_iter().chain(version).collect();
     let user = Cell::link(&device.email, format!("admin/users/{}", device.user));
     let cells = [
-        Some(Cell::text(&device.name).detail(program)),
+        Some(Cell::text(&device.name).detail(program.join(", "))),
         has_user.then_some(user),
         Some(status_cell(page, device.status)),
         Some(Cell::text(format::day(page.language, device.created_at))),
@@ -113,21 +112,20 @@ fn status_text(status: DeviceStatus) -> Text {
 
 fn search_form(page: &PageContext, status: Option<DeviceStatus>) -> Search {
     let search = page.query("search");
-    let named = |it: DeviceStatus| (it.name(), page.t(status_text(it)));
-    let statuses = std::iter::once(("", page.t(ALL))).chain(DeviceStatus::ALL.map(named));
-    let selected = status.map_or("", DeviceStatus::name);
     let is_filtered = status.is_some() || !search.is_empty();
+    let options = DeviceStatus::ALL.map(|it| (it.name(), page.t(status_text(it))));
+    let options_and_all = [("", page.t(ALL))].into_iter().chain(options);
+    let selected = status.map_or("", DeviceStatus::name);
+    let statuses = Field::select("status", page.t(common::STATUS), options_and_all, selected);
+    let text = Field::input("search", page.t(SEARCH), "search", "off", search);
     let reset =
         Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/devices".to_owned() };
     Search {
         label: page.t(TITLE).to_owned(),
-        fields: [
-            Field::input("search", page.t(SEARCH), "search", "off", search).optional(),
-            Field::select("status", page.t(common::STATUS), statuses, selected).optional(),
-        ]
-        .into_iter()
-        .chain(page.sort_field())
-        .collect(),
+        fields: [text.optional(), statuses.optional()]
+            .into_iter()
+            .chain(page.sort_field())
+            .collect(),
         submit: page.t(common::SEARCH).to_owned(),
         reset: is_filtered.then_some(reset),
     }

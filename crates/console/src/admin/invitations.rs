@@ -70,7 +70,7 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    if role(&form) == Role::Admin
+    if typed_role(&form) == Role::Admin
         && let Some(question) = ask_for_proof(&page, &form).await?
     {
         return Ok(question);
@@ -88,7 +88,8 @@ async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiErro
     let days = form.text("days").parse().ok().filter(|it| LIFETIMES.contains(it));
     let group = Uuid::try_parse(form.text("group")).ok().map(GroupId);
     let lifetime = DAY * days.unwrap_or(LIFETIMES[0]);
-    let invitation = Invitation { email: form.some("email"), role: role(form), group, lifetime };
+    let invitation =
+        Invitation { email: form.some("email"), role: typed_role(form), group, lifetime };
     let by = Some(page.user());
 
     let created = page
@@ -97,8 +98,8 @@ async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiErro
     Ok(created.link.expose().clone())
 }
 
-/// Returns the role of an invitation.
-fn role(form: &FormFields) -> Role {
+/// Returns the role in a form; an unknown one is that of a user.
+fn typed_role(form: &FormFields) -> Role {
     Role::of_name(form.text("role")).unwrap_or_default()
 }
 
@@ -138,14 +139,18 @@ async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, Api
         .below(page.t(super::users::TITLE), "admin/users");
 
     if let Some(link) = link {
-        let link = SectionPart::Secret(page.t(LINK).to_owned(), link);
-        let section = Section::new("created", page.t(CREATED)).intro(page.t(ONCE)).part(link);
-        view = view.section(section);
+        view = view.section(link_section(page, link));
     }
 
     Ok(view
         .section(Section::new("invitations", "").table(table))
         .section(Section::new("new", page.t(NEW)).form(new_form(page, &groups))))
+}
+
+/// Returns the section with the link of a new invitation, which is displayed once.
+fn link_section(page: &PageContext, link: String) -> Section {
+    let secret = SectionPart::Secret(page.t(LINK).to_owned(), link);
+    Section::new("created", page.t(CREATED)).intro(page.t(ONCE)).part(secret)
 }
 
 /// Returns the selection that the query names: the newest invitation first unless
@@ -165,12 +170,12 @@ fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {
         .into_iter()
         .chain(groups.iter().map(|it| (it.group.id.to_string(), it.group.name.as_str())));
 
-    let lifetimes = LIFETIMES.map(|it| {
-        let label = match it {
+    let lifetimes = LIFETIMES.map(|days| {
+        let label = match days {
             1 => page.t(ONE_DAY).to_owned(),
-            days => page.fill(DAYS, &[&days.to_string()]),
+            _ => page.fill(DAYS, &[&days.to_string()]),
         };
-        (it.to_string(), label)
+        (days.to_string(), label)
     });
 
     let role = Field::select("role", page.t(ROLE), role_options(page), Role::User.name());

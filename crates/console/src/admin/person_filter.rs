@@ -33,7 +33,11 @@ impl PersonFilter {
     pub(super) async fn requested(page: &PageContext) -> Result<Self, ApiError> {
         let person = page.query(USER).trim().to_owned();
         let is_set = !person.is_empty();
-        let user = if is_set { find_user(page, &person).await?.map(Some) } else { Ok(None) };
+        let user = if is_set {
+            find_user(page, &person).await?.map(Some).ok_or(UnknownPerson)
+        } else {
+            Ok(None)
+        };
         let mut field = Field::text(USER, page.t(PERSON), person).optional();
         if user.is_err() {
             page.t(UNKNOWN_PERSON).clone_into(&mut field.error);
@@ -42,17 +46,14 @@ impl PersonFilter {
     }
 }
 
-/// Finds an account by its email address or id.
-async fn find_user(
-    page: &PageContext,
-    person: &str,
-) -> Result<Result<UserId, UnknownPerson>, ApiError> {
+/// Finds an account by its email address; an id is not looked up.
+async fn find_user(page: &PageContext, person: &str) -> Result<Option<UserId>, ApiError> {
     if let Ok(id) = Uuid::try_parse(person) {
-        return Ok(Ok(UserId(id)));
+        return Ok(Some(UserId(id)));
     }
     // PostgreSQL stores no NUL, so no address contains one.
     if person.contains('\0') {
-        return Ok(Err(UnknownPerson));
+        return Ok(None);
     }
 
     let email = person.to_owned();
@@ -64,5 +65,5 @@ async fn find_user(
             }
         })
         .await?;
-    Ok(account.map(|it| it.user).ok_or(UnknownPerson))
+    Ok(account.map(|it| it.user))
 }
