@@ -85,7 +85,7 @@ pub(super) fn time_cell(page: &PageContext, at: Timestamp) -> Cell {
     Cell::text(format::time(page.language, at)).sort_value(at.micros())
 }
 
-/// Returns the cell of a day; a list is sorted by the time within it too.
+/// Returns the cell of a day. A list is sorted by the time within the day too.
 pub(super) fn day_cell(page: &PageContext, at: Timestamp) -> Cell {
     Cell::text(format::day(page.language, at)).sort_value(at.micros())
 }

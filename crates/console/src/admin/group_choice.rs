@@ -18,29 +18,35 @@ pub(super) struct GroupNames(Vec<(GroupId, String)>);
 impl GroupNames {
     /// Loads the names.
     pub(super) async fn load(page: &PageContext) -> Result<Self, ApiError> {
-        let entries = page.run(|api| async move { api.groups.list().await }).await?.into_iter();
-        Ok(Self(entries.map(|it| (it.group.id, it.group.name.as_str().to_owned())).collect()))
+        let entries = page.run(|api| async move { api.groups.list().await }).await?;
+        let names = entries.into_iter().map(|it| (it.group.id, it.group.name.as_str().to_owned()));
+        Ok(Self(names.collect()))
     }
 
     /// Returns the names of these groups, in one line.
     pub(super) fn of(&self, groups: &[GroupId]) -> String {
-        let names = self.0.iter().filter(|it| groups.contains(&it.0)).map(|it| it.1.as_str());
-        names.collect::<Vec<_>>().join(", ")
+        let names: Vec<_> = self
+            .0
+            .iter()
+            .filter(|(id, _)| groups.contains(id))
+            .map(|(_, name)| name.as_str())
+            .collect();
+        names.join(", ")
     }
 
-    /// Returns check boxes of the groups but for one, with these selected.
+    /// Returns check boxes of all groups except for one, if it is set.
     pub(super) fn checks(
         &self,
         label: &str,
         selected: &[GroupId],
         except: Option<GroupId>,
     ) -> Field {
-        let options =
-            self.0.iter().filter(|it| Some(it.0) != except).map(|(id, name)| SelectOption {
-                value: id.to_string(),
-                label: name.clone(),
-                is_selected: selected.contains(id),
-            });
+        let offered_groups = self.0.iter().filter(|(id, _)| Some(*id) != except);
+        let options = offered_groups.map(|(id, name)| SelectOption {
+            value: id.to_string(),
+            label: name.clone(),
+            is_selected: selected.contains(id),
+        });
         Field::checks("groupIds", label, options.collect())
     }
 

@@ -98,7 +98,7 @@ async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiErro
     Ok(created.link.expose().clone())
 }
 
-/// Returns the role in a form; an unknown one is that of a user.
+/// Returns the role in a form; `User` if it is missing or unknown.
 fn typed_role(form: &FormFields) -> Role {
     Role::of_name(form.text("role")).unwrap_or_default()
 }

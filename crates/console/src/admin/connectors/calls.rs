@@ -118,25 +118,25 @@ fn tool_row(page: &PageContext, tool: &PodTool) -> Row {
 }
 
 fn result_section(page: &PageContext, result: Result<PodReply, ToolCallError>) -> Section {
+    let status = status_cell(page, &result);
+    let output = result.map(PodReply::into_text).unwrap_or_default();
+    Section::new("result", page.t(RESULT))
+        .facts([(page.t(common::STATUS), status), (page.t(OUTPUT), Cell::text(output))])
+}
+
+fn status_cell(page: &PageContext, result: &Result<PodReply, ToolCallError>) -> Cell {
     let badge = |text: Text, tone| Cell::badge(page.t(text), tone);
-    let (status, output) = match result {
-        Ok(reply) if !reply.is_error => {
-            (badge(Text::new("Completed", "Abgeschlossen"), Tone::Good), reply.into_text())
-        }
-        Ok(reply) => (badge(Text::new("Failed", "Fehlgeschlagen"), Tone::Bad), reply.into_text()),
+    match result {
+        Ok(reply) if reply.is_error => badge(Text::new("Failed", "Fehlgeschlagen"), Tone::Bad),
+        Ok(_) => badge(Text::new("Completed", "Abgeschlossen"), Tone::Good),
         Err(err) => {
-            let reason = match &err {
+            let reason = match err {
                 ToolCallError::InvalidArguments(reason) => Some(reason.as_str()),
                 _ => None,
             };
-            let cell = badge(error_text(&err), Tone::Bad);
-            (cell.quoted(page.t(common::REPORTED), reason), String::new())
+            badge(error_text(err), Tone::Bad).quoted(page.t(common::REPORTED), reason)
         }
-    };
-
-    let facts = [(page.t(common::STATUS), status), (page.t(OUTPUT), Cell::text(output))];
-
-    Section::new("result", page.t(RESULT)).facts(facts)
+    }
 }
 
 fn error_text(err: &ToolCallError) -> Text {
