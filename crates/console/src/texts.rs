@@ -1,6 +1,7 @@
 //! Texts of the pages, in each language. A text that is missing in one does not
 //! compile.
 
+mod account_errors;
 pub(crate) mod common;
 mod de;
 mod en;

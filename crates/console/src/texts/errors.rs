@@ -3,6 +3,7 @@
 use pia_kernel::Language;
 use pia_web::ApiError;
 
+use super::account_errors::ACCOUNT_ERRORS;
 use super::licence_errors::LICENCE_ERRORS;
 use super::sign_in::SIGN_IN_ERRORS;
 use crate::ui::{ErrorText, Text};
@@ -10,20 +11,48 @@ use crate::ui::{ErrorText, Text};
 /// German text before the English message of an error that is not listed.
 const REFUSED: &str = "Das war nicht möglich. Gemeldeter Grund, auf Englisch:";
 
-/// Texts of errors. Codes that are not listed keep the message of the JSON API.
-const ERRORS: &[(&str, Text)] = &[
+/// Returns the text of an error in a language. An error whose code is not listed has the
+/// message of the JSON API.
+pub(crate) fn text(language: Language, err: &ApiError) -> ErrorText {
+    let (code, message) = err.code_and_message();
+    match listed_errors().find(|it| it.0 == code) {
+        Some((_, text)) => ErrorText::new(text.of(language)),
+        None => ErrorText::quoting(language, REFUSED, message),
+    }
+}
+
+/// Returns the codes that have a text, with their texts.
+fn listed_errors() -> impl Iterator<Item = &'static (&'static str, Text)> {
+    [
+        GENERAL_ERRORS,
+        ACCOUNT_ERRORS,
+        CONSOLE_ERRORS,
+        KNOWLEDGE_ERRORS,
+        LICENCE_ERRORS,
+        SIGN_IN_ERRORS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// Errors of forms on any page.
+const GENERAL_ERRORS: &[(&str, Text)] = &[
     (
-        "invalid_credentials",
-        Text::new(
-            "The email address or password is wrong.",
-            "Die E-Mail-Adresse oder das Passwort stimmt nicht.",
-        ),
+        "validation_failed",
+        Text::new("Check the marked fields.", "Prüfen Sie die markierten Felder."),
     ),
     (
         "rate_limited",
         Text::new(
             "Too many attempts. Wait a moment, then try again.",
             "Zu viele Versuche. Warten Sie einen Moment und versuchen Sie es dann erneut.",
+        ),
+    ),
+    (
+        "invalid_credentials",
+        Text::new(
+            "The email address or password is wrong.",
+            "Die E-Mail-Adresse oder das Passwort stimmt nicht.",
         ),
     ),
     (
@@ -43,158 +72,6 @@ const ERRORS: &[(&str, Text)] = &[
         ),
     ),
     (
-        "email_not_verified",
-        Text::new(
-            "Verify your email address first: open the link that we emailed you.",
-            "Bestätigen Sie zuerst Ihre E-Mail-Adresse: Öffnen Sie den Link aus unserer E-Mail.",
-        ),
-    ),
-    (
-        "email_managed",
-        Text::new(
-            "Your organisation’s identity provider manages your address. Change it there.",
-            "Der Identitätsanbieter Ihrer Organisation verwaltet Ihre Adresse. Ändern Sie sie \
-             dort.",
-        ),
-    ),
-    (
-        "email_taken",
-        Text::new("Another account has this address.", "Ein anderes Konto hat diese Adresse."),
-    ),
-    (
-        "invalid_verification_token",
-        Text::new(
-            "This link is invalid or has expired. Request a new one.",
-            "Dieser Link ist ungültig oder abgelaufen. Fordern Sie einen neuen an.",
-        ),
-    ),
-    (
-        "smtp_not_configured",
-        Text::new(
-            "This server does not send emails. Contact its administrator.",
-            "Dieser Server sendet keine E-Mails. Wenden Sie sich an die Administration.",
-        ),
-    ),
-    (
-        "passkey_rejected",
-        Text::new(
-            "This passkey was not accepted. Try again, or sign in with your password.",
-            "Dieser Passkey wurde nicht akzeptiert. Versuchen Sie es erneut oder melden Sie sich \
-             mit dem Passwort an.",
-        ),
-    ),
-    (
-        "invalid_proof",
-        Text::new(
-            "The password or code is wrong, or the code was already used.",
-            "Das Passwort oder der Code stimmt nicht, oder der Code wurde schon benutzt.",
-        ),
-    ),
-    (
-        "mail_busy",
-        Text::new(
-            "The email is being sent at the moment, or has failed. Reload the page.",
-            "Die E-Mail wird gerade gesendet, oder der Versand ist fehlgeschlagen. Laden Sie die Seite neu.",
-        ),
-    ),
-    (
-        "mail_not_configured",
-        Text::new(
-            "No mail server is configured. Set one up under First steps.",
-            "Kein Mailserver ist eingerichtet. Richten Sie unter „Erste Schritte“ einen ein.",
-        ),
-    ),
-    ("invalid_password", Text::new("The password is wrong.", "Das Passwort stimmt nicht.")),
-    (
-        "fresh_sign_in_required",
-        Text::new(
-            "Confirm with your password or a code, or with a passkey if one is offered here. If \
-             you have none of them, sign out and in again, and repeat this within ten minutes.",
-            "Bestätigen Sie mit Ihrem Passwort, einem Code oder, falls hier angeboten, einem \
-             Passkey. Wenn Sie nichts davon haben, melden Sie sich ab und wieder an und \
-             wiederholen Sie dies innerhalb von zehn Minuten.",
-        ),
-    ),
-    (
-        "invalid_mfa_code",
-        Text::new(
-            "This code is wrong or was already used. Enter the one that the app shows now.",
-            "Dieser Code stimmt nicht oder wurde schon benutzt. Geben Sie den Code ein, den die \
-             App jetzt anzeigt.",
-        ),
-    ),
-    (
-        "mfa_not_begun",
-        Text::new(
-            "The setup took too long. Start again.",
-            "Die Einrichtung hat zu lange gedauert. Beginnen Sie noch einmal.",
-        ),
-    ),
-    (
-        "mfa_already_enabled",
-        Text::new(
-            "Two-factor authentication is already on.",
-            "Die Zwei-Faktor-Authentifizierung ist schon eingeschaltet.",
-        ),
-    ),
-    (
-        "mfa_not_enabled",
-        Text::new(
-            "Two-factor authentication is off.",
-            "Die Zwei-Faktor-Authentifizierung ist ausgeschaltet.",
-        ),
-    ),
-    (
-        "no_password",
-        Text::new(
-            "This account has no password. You sign in with an identity provider.",
-            "Dieses Konto hat kein Passwort. Sie melden sich bei einem Identitätsanbieter an.",
-        ),
-    ),
-    (
-        "passkeys_unavailable",
-        Text::new(
-            "Passkeys cannot be used at this server’s address.",
-            "Unter der Adresse dieses Servers lassen sich keine Passkeys verwenden.",
-        ),
-    ),
-    (
-        "passkey_limit_reached",
-        Text::new(
-            "You have the maximum number of passkeys. Remove one first.",
-            "Sie haben die Höchstzahl an Passkeys erreicht. Entfernen Sie zuerst einen.",
-        ),
-    ),
-    (
-        "invalid_passkey_response",
-        Text::new(
-            "The passkey could not be added. Start again, or use another device.",
-            "Der Passkey ließ sich nicht hinzufügen. Beginnen Sie noch einmal oder verwenden Sie \
-             ein anderes Gerät.",
-        ),
-    ),
-    (
-        "app_password_limit_reached",
-        Text::new(
-            "You have the maximum number of app passwords. Revoke one first.",
-            "Sie haben die Höchstzahl an App-Passwörtern erreicht. Widerrufen Sie zuerst eines.",
-        ),
-    ),
-    (
-        "api_key_limit_reached",
-        Text::new(
-            "You have the maximum number of API keys. Revoke one first.",
-            "Sie haben die Höchstzahl an API-Schlüsseln erreicht. Widerrufen Sie zuerst einen.",
-        ),
-    ),
-    (
-        "last_admin",
-        Text::new(
-            "You are the only administrator. Make someone else an administrator first.",
-            "Nur Sie haben die Administratorrolle. Geben Sie sie zuerst einer anderen Person.",
-        ),
-    ),
-    (
         "precondition_failed",
         Text::new(
             "Someone else changed this in the meantime. Open the page again, then repeat your \
@@ -204,36 +81,18 @@ const ERRORS: &[(&str, Text)] = &[
         ),
     ),
     (
-        "untrusted_signer",
+        "quota_exceeded",
         Text::new(
-            "The signer of this package is not trusted. Add their certificate first.",
-            "Der Signierer dieses Pakets ist nicht vertrauenswürdig. Fügen Sie zuerst sein \
-             Zertifikat hinzu.",
+            "The maximum number has been reached. Delete or revoke one first.",
+            "Die Höchstzahl ist erreicht. Löschen oder widerrufen Sie zuerst etwas.",
         ),
     ),
-    (
-        "certificate_known",
-        Text::new("This certificate is trusted already.", "Diesem Zertifikat wird schon vertraut."),
-    ),
-    (
-        "client_policy_in_use",
-        Text::new(
-            "This policy is assigned to groups. Remove it from them first.",
-            "Diese Richtlinie ist Gruppen zugewiesen. Entfernen Sie sie zuerst von ihnen.",
-        ),
-    ),
+    ("name_taken", Text::new("This name is already in use.", "Dieser Name ist schon vergeben.")),
     (
         "feature_not_licensed",
         Text::new(
             "The licence of this server does not include this feature.",
             "Die Lizenz dieses Servers umfasst diese Funktion nicht.",
-        ),
-    ),
-    (
-        "admin_limit_reached",
-        Text::new(
-            "The licence does not allow another administrator.",
-            "Die Lizenz erlaubt kein weiteres Administratorkonto.",
         ),
     ),
     (
@@ -244,12 +103,19 @@ const ERRORS: &[(&str, Text)] = &[
         ),
     ),
     (
+        "admin_limit_reached",
+        Text::new(
+            "The licence does not allow another administrator.",
+            "Die Lizenz erlaubt kein weiteres Administratorkonto.",
+        ),
+    ),
+];
+
+/// Errors of what administrators publish and operate.
+const CONSOLE_ERRORS: &[(&str, Text)] = &[
+    (
         "group_not_found",
         Text::new("This group no longer exists.", "Diese Gruppe gibt es nicht mehr."),
-    ),
-    (
-        "client_policy_not_found",
-        Text::new("This policy no longer exists.", "Diese Richtlinie gibt es nicht mehr."),
     ),
     (
         "default_group",
@@ -268,13 +134,83 @@ const ERRORS: &[(&str, Text)] = &[
         ),
     ),
     (
-        "quota_exceeded",
+        "client_policy_not_found",
+        Text::new("This policy no longer exists.", "Diese Richtlinie gibt es nicht mehr."),
+    ),
+    (
+        "client_policy_in_use",
         Text::new(
-            "The maximum number has been reached. Delete or revoke one first.",
-            "Die Höchstzahl ist erreicht. Löschen oder widerrufen Sie zuerst etwas.",
+            "This policy is assigned to groups. Remove it from them first.",
+            "Diese Richtlinie ist Gruppen zugewiesen. Entfernen Sie sie zuerst von ihnen.",
         ),
     ),
-    ("name_taken", Text::new("This name is already in use.", "Dieser Name ist schon vergeben.")),
+    (
+        "builtin_plugin",
+        Text::new(
+            "The plugin is part of the client. It can only be turned off.",
+            "Das Plugin gehört zum Client. Es lässt sich nur ausschalten.",
+        ),
+    ),
+    (
+        "untrusted_signer",
+        Text::new(
+            "The signer of this package is not trusted. Add their certificate first.",
+            "Der Signierer dieses Pakets ist nicht vertrauenswürdig. Fügen Sie zuerst sein \
+             Zertifikat hinzu.",
+        ),
+    ),
+    (
+        "certificate_known",
+        Text::new("This certificate is trusted already.", "Diesem Zertifikat wird schon vertraut."),
+    ),
+    (
+        "operator_built_in",
+        Text::new(
+            "This operator comes with the server. Only its name and status can be changed.",
+            "Dieser Operator gehört zum Server. Nur Name und Status lassen sich ändern.",
+        ),
+    ),
+    (
+        "skill_name_taken",
+        Text::new(
+            "Another operator already has a skill of this name.",
+            "Ein anderer Operator hat schon eine Fähigkeit mit diesem Namen.",
+        ),
+    ),
+    (
+        "too_many_tokens",
+        Text::new(
+            "The connector has too many valid tokens. Revoke them first, then create a new one.",
+            "Der Konnektor hat zu viele gültige Token. Widerrufen Sie sie zuerst und erstellen Sie \
+             dann ein neues.",
+        ),
+    ),
+    (
+        "mcp_connector",
+        Text::new(
+            "A connector for an MCP server has neither tokens nor a skill.",
+            "Ein Konnektor für einen MCP-Server hat weder Token noch Fähigkeit.",
+        ),
+    ),
+    (
+        "mail_busy",
+        Text::new(
+            "The email is being sent at the moment, or has failed. Reload the page.",
+            "Die E-Mail wird gerade gesendet, oder der Versand ist fehlgeschlagen. Laden Sie die \
+             Seite neu.",
+        ),
+    ),
+    (
+        "mail_not_configured",
+        Text::new(
+            "No mail server is configured. Set one up under Smtp.",
+            "Kein Mailserver ist eingerichtet. Richten Sie einen unter Smtp ein.",
+        ),
+    ),
+];
+
+/// Errors of knowledge bases and their documents.
+const KNOWLEDGE_ERRORS: &[(&str, Text)] = &[
     (
         "duplicate_content",
         Text::new(
@@ -331,57 +267,7 @@ const ERRORS: &[(&str, Text)] = &[
             "Der Prompt darf höchstens 8.000 Zeichen haben.",
         ),
     ),
-    (
-        "skill_name_taken",
-        Text::new(
-            "Another operator already has a skill of this name.",
-            "Ein anderer Operator hat schon eine Fähigkeit mit diesem Namen.",
-        ),
-    ),
-    (
-        "operator_built_in",
-        Text::new(
-            "This operator comes with the server. Only its name and status can be changed.",
-            "Dieser Operator gehört zum Server. Nur Name und Status lassen sich ändern.",
-        ),
-    ),
-    (
-        "too_many_tokens",
-        Text::new(
-            "The connector has too many valid tokens. Revoke them first, then create a new one.",
-            "Der Konnektor hat zu viele gültige Token. Widerrufen Sie sie zuerst und erstellen Sie \
-             dann ein neues.",
-        ),
-    ),
-    (
-        "mcp_connector",
-        Text::new(
-            "A connector for an MCP server has neither tokens nor a skill.",
-            "Ein Konnektor für einen MCP-Server hat weder Token noch Fähigkeit.",
-        ),
-    ),
-    (
-        "builtin_plugin",
-        Text::new(
-            "The plugin is part of the client. It can only be turned off.",
-            "Das Plugin gehört zum Client. Es lässt sich nur ausschalten.",
-        ),
-    ),
-    (
-        "validation_failed",
-        Text::new("Check the marked fields.", "Prüfen Sie die markierten Felder."),
-    ),
 ];
-
-/// Returns the text of an error in a language.
-pub(crate) fn text(language: Language, err: &ApiError) -> ErrorText {
-    let (code, message) = err.code_and_message();
-    let listed = ERRORS.iter().chain(LICENCE_ERRORS).chain(SIGN_IN_ERRORS).find(|it| it.0 == code);
-    match listed {
-        Some((_, text)) => ErrorText::new(text.of(language)),
-        None => ErrorText::quoting(language, REFUSED, message),
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -402,7 +288,7 @@ mod tests {
     fn a_code_has_one_text() {
         let mut codes = HashSet::new();
 
-        for (code, _) in ERRORS.iter().chain(LICENCE_ERRORS).chain(SIGN_IN_ERRORS) {
+        for (code, _) in listed_errors() {
             assert!(codes.insert(code), "{code}");
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::ui::Text;
 
-/// Texts of errors.
+/// Texts of the errors of licences, by their codes.
 pub(super) const LICENCE_ERRORS: &[(&str, Text)] = &[
     (
         "license_truncated",

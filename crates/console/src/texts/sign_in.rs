@@ -32,7 +32,7 @@ pub(crate) const PROVIDER_FAILED: Text = Text::new(
     "Die Anmeldung beim Identitätsanbieter ist fehlgeschlagen. Versuchen Sie es erneut.",
 );
 
-/// Texts of errors.
+/// Texts of the errors of the sign-in, by their codes.
 pub(super) const SIGN_IN_ERRORS: &[(&str, Text)] = &[
     (
         "invalid_mfa_token",
