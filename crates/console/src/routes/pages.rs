@@ -13,14 +13,82 @@ type Handler = fn(actix_web::Route) -> actix_web::Route;
 
 const ADMINS: &[Role] = &[Role::Admin];
 
-/// Returns the row of a page for administrators.
+/// Returns the row of a page of the console for administrators.
 pub(crate) fn page(path: &'static str, handler: Handler) -> Route {
+    page_for(ADMINS, path, handler)
+}
+
+/// Returns the row of a form of the console for administrators. It writes, so the licence must
+/// be in force.
+pub(crate) fn form(path: &'static str, handler: Handler) -> Route {
+    Route {
+        method: Method::POST,
+        licensing: Licensing::InForce,
+        body_limit: 256 * KIB,
+        ..page(path, handler)
+    }
+}
+
+/// Returns the row of a page for the administrators and managers with these
+/// roles.
+pub(crate) fn page_for(roles: &'static [Role], path: &'static str, handler: Handler) -> Route {
+    page_row(path, Access::ConsolePage(roles), AcceptedCredentials::ConsoleCookie, handler)
+}
+
+/// Returns the row of a page about the group in its path, for administrators
+/// and for the group's managers.
+pub(crate) fn group_page(path: &'static str, handler: Handler) -> Route {
+    let access = Access::GroupPage(&[Role::OrgManager]);
+    page_row(path, access, AcceptedCredentials::ConsoleCookie, handler)
+}
+
+/// Returns the row of a page about one's own account.
+pub(crate) fn account_page(path: &'static str, handler: Handler) -> Route {
+    page_row(path, Access::AccountPage, AcceptedCredentials::BrowserCookie, handler)
+}
+
+/// Returns the row of a form about one's own account. Securing and deleting an
+/// account goes on with a licence that has expired.
+pub(crate) fn account_form(path: &'static str, handler: Handler) -> Route {
+    Route {
+        method: Method::POST,
+        rate_limit: RateLimit::AtGate(Budget::Auth),
+        body_limit: 64 * KIB,
+        ..account_page(path, handler)
+    }
+}
+
+/// Returns the row of a page that is open before the sign-in.
+pub(crate) fn sign_in_page(path: &'static str, handler: Handler) -> Route {
+    page_row(path, Access::Anonymous, AcceptedCredentials::Session, handler)
+}
+
+/// Returns the row of a form of the sign-in. Its attempts are counted by address, so that a
+/// browser which tries several accounts has one budget for all.
+pub(crate) fn sign_in_form(path: &'static str, handler: Handler) -> Route {
+    Route {
+        method: Method::POST,
+        counted_against: CountedAgainst::Address,
+        rate_limit: RateLimit::AtGate(Budget::LocalAuth),
+        body_limit: 64 * KIB,
+        ..sign_in_page(path, handler)
+    }
+}
+
+/// Returns the row of a page for the callers that `access` and `credentials` admit. Pages are
+/// also open with an expired licence; rows of forms replace the fields in which they differ.
+fn page_row(
+    path: &'static str,
+    access: Access,
+    credentials: AcceptedCredentials,
+    handler: Handler,
+) -> Route {
     Route {
         method: Method::GET,
         path,
-        access: Access::ConsolePage(ADMINS),
+        access,
         licensing: Licensing::MayHaveEnded,
-        credentials: AcceptedCredentials::ConsoleCookie,
+        credentials,
         accounts: AccountScope::Any,
         feature: None,
         counted_against: CountedAgainst::Caller,
@@ -36,67 +104,5 @@ pub(crate) fn page(path: &'static str, handler: Handler) -> Route {
             answer: ResponseDoc::Other("text/html"),
             refusals: &[],
         },
-    }
-}
-
-/// Returns the row of a form for administrators.
-pub(crate) fn form(path: &'static str, handler: Handler) -> Route {
-    Route {
-        method: Method::POST,
-        licensing: Licensing::InForce,
-        body_limit: 256 * KIB,
-        ..page(path, handler)
-    }
-}
-
-/// Returns the row of a page for the administrators and managers with these
-/// roles.
-pub(crate) fn page_for(roles: &'static [Role], path: &'static str, handler: Handler) -> Route {
-    Route { access: Access::ConsolePage(roles), ..page(path, handler) }
-}
-
-/// Returns the row of a page about the group in its path, for administrators
-/// and for the group's managers.
-pub(crate) fn group_page(path: &'static str, handler: Handler) -> Route {
-    Route { access: Access::GroupPage(&[Role::OrgManager]), ..page(path, handler) }
-}
-
-/// Returns the row of a page about one's own account.
-pub(crate) fn account_page(path: &'static str, handler: Handler) -> Route {
-    Route {
-        access: Access::AccountPage,
-        credentials: AcceptedCredentials::BrowserCookie,
-        ..page(path, handler)
-    }
-}
-
-/// Returns the row of a form about one's own account. Securing and deleting an
-/// account goes on with a licence that has expired.
-pub(crate) fn account_form(path: &'static str, handler: Handler) -> Route {
-    Route {
-        method: Method::POST,
-        rate_limit: RateLimit::AtGate(Budget::Auth),
-        body_limit: 64 * KIB,
-        ..account_page(path, handler)
-    }
-}
-
-/// Returns the row of a page before the sign-in.
-pub(crate) fn sign_in_page(path: &'static str, handler: Handler) -> Route {
-    Route {
-        access: Access::Anonymous,
-        credentials: AcceptedCredentials::Session,
-        ..page(path, handler)
-    }
-}
-
-/// Returns the row of a form of the sign-in.
-pub(crate) fn sign_in_form(path: &'static str, handler: Handler) -> Route {
-    Route {
-        method: Method::POST,
-        counted_against: CountedAgainst::Address,
-        rate_limit: RateLimit::AtGate(Budget::LocalAuth),
-        body_limit: 64 * KIB,
-        ..sign_in_page(path, handler)
     }
 }
