@@ -18,22 +18,29 @@ use crate::page::scripted_page;
 use crate::proof::{PROOF, SECRET_VALUE};
 use crate::shell::Shell;
 use crate::texts::{common, errors, field_errors};
-use crate::ui::form::{FieldControl, Form};
+use crate::ui::form::Form;
 use crate::ui::view::{Notice, SectionPart};
 use crate::ui::{ErrorText, Text, View};
 use crate::{AccountPages, AddressLocations};
 
+/// Parameter of the query with the name of a confirmation.
+const CONFIRMATION: &str = "done";
 /// Cookie of the language that was chosen on a page.
 const LANGUAGE_COOKIE: &str = "pia_language";
 /// Lifetime of that cookie, in seconds.
 const LANGUAGE_SECONDS: u32 = 365 * 24 * 3600;
+/// Errors of requests for which no form is at fault.
+const NOT_OF_FORMS: [&str; 3] = ["unauthorized", "csrf_rejected", "not_found"];
 /// Errors of a wrong proof of ownership.
 const WRONG_PROOFS: [&str; 2] = ["invalid_proof", "invalid_password"];
+/// Fields that take a proof of ownership.
+const PROOF_FIELDS: [&str; 2] = [PROOF, "currentPassword"];
 
 /// Result of a page's handler. An error is rendered as a page.
 pub(crate) type PageResult = Result<HttpResponse, ApiError>;
 
-/// Request for a page by a browser that is signed in.
+/// Request for a page by a browser that is signed in, with everything that its handler
+/// needs to answer it.
 pub(crate) struct PageContext {
     /// Use cases.
     pub(crate) api: Data<Api>,
@@ -98,35 +105,6 @@ impl PageContext {
         text.fill(self.language, values)
     }
 
-    /// Returns a parameter of the query; empty if it is missing.
-    pub(crate) fn query(&self, name: &str) -> String {
-        query_value(&self.request, name)
-    }
-
-    /// Returns the parameters of the query; none if it is malformed.
-    pub(crate) fn query_pairs(&self) -> Vec<(String, String)> {
-        query_pairs(&self.request)
-    }
-
-    /// Returns the query with a parameter replaced, or added.
-    pub(crate) fn query_with(&self, name: &str, value: &str) -> String {
-        let mut pairs = self.query_pairs();
-        pairs.retain(|it| it.0 != name && it.0 != "done");
-        pairs.push((name.to_owned(), value.to_owned()));
-        serde_urlencoded::to_string(pairs).unwrap_or_default()
-    }
-
-    /// Returns the query of the first page of a list, by the parameter that names
-    /// another page; `None` on the first one.
-    pub(crate) fn first_page(&self, parameter: &str) -> Option<String> {
-        let mut pairs = self.query_pairs();
-        let count = pairs.len();
-        pairs.retain(|it| it.0 != parameter);
-        let is_later = pairs.len() < count;
-        pairs.retain(|it| it.0 != "done");
-        is_later.then(|| serde_urlencoded::to_string(pairs).unwrap_or_default())
-    }
-
     /// Runs a use case, which continues even if the browser disconnects.
     pub(crate) async fn run<T, E, F>(
         &self,
@@ -140,17 +118,19 @@ impl PageContext {
         self.api.run(use_case).await.map_err(Into::into)
     }
 
-    /// Returns the gates, which know the licence in force.
-    pub(crate) fn gates(&self) -> Result<&Data<Gates>, ApiError> {
-        self.request
-            .app_data::<Data<Gates>>()
-            .ok_or_else(|| ApiError::internal("no gates are configured"))
+    /// Checks that the caller is the owner of the session, by a proof unless
+    /// they have signed in, or given one, recently.
+    pub(crate) async fn require_owner(&self, proof: Option<ReauthProof>) -> Result<(), ApiError> {
+        self.api.require_owner(self.caller, proof).await
     }
 
-    /// Returns whether the licence includes the feature that a page or a form of
-    /// this path, without the leading slash, needs.
-    pub(crate) fn includes_feature_of(&self, method: &Method, path: &str) -> bool {
-        self.gates().is_ok_and(|it| it.includes_feature_of(method, &format!("/{path}")))
+    /// Verifies a passkey's response to a challenge as the proof of the owner.
+    pub(crate) async fn prove_by_passkey(
+        &self,
+        token: Secret<String>,
+        response: String,
+    ) -> Result<(), ApiError> {
+        self.api.prove_by_passkey(self.caller, token, response).await
     }
 
     /// Renders a page.
@@ -158,47 +138,15 @@ impl PageContext {
         self.render_with(StatusCode::OK, view)
     }
 
-    fn render_with(&self, status: StatusCode, mut view: View) -> HttpResponse {
-        if view.notice.is_none() {
-            let done = common::done(&self.query("done"));
-            view.notice = done.map(|it| Notice::new(self.t(it)));
-        }
-        self.omit_unlicensed(&mut view);
-        let shell = Shell::new(self, &self.server_name, &self.csrf_token);
-        let mut response = scripted_page(status, &shell.page(&view));
-        remember_language(&self.request, &mut response);
-        response
-    }
-
-    /// Removes the forms whose feature the licence does not include: a sentence
-    /// takes the place of one of a section.
-    fn omit_unlicensed(&self, view: &mut View) {
-        let is_included = |it: &Form| self.includes_feature_of(&Method::POST, &it.action);
-        for part in view.sections.iter_mut().flat_map(|it| &mut it.parts) {
-            let is_omitted = match part {
-                SectionPart::Form(form) => !is_included(form),
-                SectionPart::Table(table) => {
-                    table.rows.iter_mut().for_each(|it| it.forms.retain(is_included));
-                    false
-                }
-                _ => false,
-            };
-            if is_omitted {
-                *part = SectionPart::Paragraph(self.t(common::NOT_LICENSED).to_owned());
-            }
-        }
-    }
-
     /// Renders a page again after its form was refused: the error above it and
     /// at the fields that it concerns. Other errors get a page of their own.
     pub(crate) fn refuse(&self, mut view: View, err: ApiError) -> PageResult {
         let status = err.status_code();
         let (code, _) = err.code_and_message();
-        let is_of_form = status.is_client_error()
-            && !["unauthorized", "csrf_rejected", "not_found"].contains(&code);
-        if !is_of_form {
+        if !status.is_client_error() || NOT_OF_FORMS.contains(&code) {
             return Err(err);
         }
+
         let text = attach_errors(self.language, &mut view, &err)
             .unwrap_or_else(|| errors::text(self.language, &err));
         Ok(self.render_with(status, view.refused(text)))
@@ -212,19 +160,21 @@ impl PageContext {
         typed: &FormFields,
         err: ApiError,
     ) -> PageResult {
-        for form in forms(&mut view).filter(|it| it.action == self.path()) {
+        for form in view.forms_mut().filter(|it| it.action == self.path()) {
             form.fields.iter_mut().for_each(|it| it.refill(typed));
         }
         self.refuse(view, err)
     }
 
     /// Redirects to a page, by its path without the leading slash, and confirms
-    /// there what was done.
-    pub(crate) fn done(&self, path: &str, done: &str) -> PageResult {
-        let separator = if path.contains('?') { '&' } else { '?' };
-        let (path, fragment) = path.split_once('#').unwrap_or((path, ""));
-        let hash = if fragment.is_empty() { "" } else { "#" };
-        self.redirect(&format!("{path}{separator}done={done}{hash}{fragment}"))
+    /// there what was done: `confirmation` is the name of a text of [`common::done`].
+    pub(crate) fn done(&self, path: &str, confirmation: &str) -> PageResult {
+        let (page, fragment) = match path.split_once('#') {
+            Some((page, fragment)) => (page, format!("#{fragment}")),
+            None => (path, String::new()),
+        };
+        let separator = if page.contains('?') { '&' } else { '?' };
+        self.redirect(&format!("{page}{separator}{CONFIRMATION}={confirmation}{fragment}"))
     }
 
     /// Redirects to a page, by its path without the leading slash. A language
@@ -250,14 +200,16 @@ impl PageContext {
     /// this request or, as the answer to a form, of the nearest page above the form's path.
     pub(crate) fn page_path(&self) -> &str {
         let Ok(gates) = self.gates() else { return self.path() };
-        let form_pattern = self.request.match_pattern().unwrap_or_default();
-        let mut pattern = form_pattern.as_str();
+        let request_pattern = self.request.match_pattern().unwrap_or_default();
+
+        let mut pattern = request_pattern.as_str();
         let mut path = self.request.path();
         while !gates.has_page(pattern) {
-            let Some((above, _)) = pattern.rsplit_once('/') else { break };
-            pattern = above;
+            let Some((parent, _)) = pattern.rsplit_once('/') else { break };
+            pattern = parent;
             path = path.rsplit_once('/').map_or("", |it| it.0);
         }
+
         path.trim_start_matches('/')
     }
 
@@ -268,20 +220,116 @@ impl PageContext {
         root(&self.request)
     }
 
-    /// Checks that the caller is the owner of the session, by a proof unless
-    /// they have signed in, or given one, recently.
-    pub(crate) async fn require_owner(&self, proof: Option<ReauthProof>) -> Result<(), ApiError> {
-        self.api.require_owner(self.caller, proof).await
+    /// Returns a parameter of the query; empty if it is missing.
+    pub(crate) fn query(&self, name: &str) -> String {
+        query_value(&self.request, name)
     }
 
-    /// Verifies a passkey's response to a challenge as the proof of the owner.
-    pub(crate) async fn prove_by_passkey(
-        &self,
-        token: Secret<String>,
-        response: String,
-    ) -> Result<(), ApiError> {
-        self.api.prove_by_passkey(self.caller, token, response).await
+    /// Returns the parameters of the query; none if it is malformed.
+    pub(crate) fn query_pairs(&self) -> Vec<(String, String)> {
+        query_pairs(&self.request)
     }
+
+    /// Returns the query with a parameter replaced, or added, and without a
+    /// confirmation.
+    pub(crate) fn query_with(&self, name: &str, value: &str) -> String {
+        let mut pairs = self.query_pairs();
+        pairs.retain(|it| it.0 != name && it.0 != CONFIRMATION);
+        pairs.push((name.to_owned(), value.to_owned()));
+        serde_urlencoded::to_string(pairs).unwrap_or_default()
+    }
+
+    /// Returns the query of a list's first page, without the parameter that names
+    /// another page; `None` if this request is for the first one.
+    pub(crate) fn first_page(&self, parameter: &str) -> Option<String> {
+        let mut pairs = self.query_pairs();
+        let is_later_page = pairs.iter().any(|it| it.0 == parameter);
+        pairs.retain(|it| it.0 != parameter && it.0 != CONFIRMATION);
+        is_later_page.then(|| serde_urlencoded::to_string(pairs).unwrap_or_default())
+    }
+
+    /// Returns the gates, which know the licence in force.
+    pub(crate) fn gates(&self) -> Result<&Data<Gates>, ApiError> {
+        self.request
+            .app_data::<Data<Gates>>()
+            .ok_or_else(|| ApiError::internal("no gates are configured"))
+    }
+
+    /// Returns whether the licence includes the feature that a page or a form of
+    /// this path, without the leading slash, needs.
+    pub(crate) fn includes_feature_of(&self, method: &Method, path: &str) -> bool {
+        self.gates().is_ok_and(|it| it.includes_feature_of(method, &format!("/{path}")))
+    }
+
+    /// Renders a page with its frame, and with the confirmation that the query names
+    /// unless it has another notice.
+    fn render_with(&self, status: StatusCode, mut view: View) -> HttpResponse {
+        if view.notice.is_none() {
+            let confirmation = common::done(&self.query(CONFIRMATION));
+            view.notice = confirmation.map(|text| Notice::new(self.t(text)));
+        }
+        self.omit_unlicensed(&mut view);
+        let shell = Shell::new(self, &self.server_name, &self.csrf_token);
+        let mut response = scripted_page(status, &shell.page(&view));
+        remember_language(&self.request, &mut response);
+        response
+    }
+
+    /// Removes the forms whose feature the licence does not include: a sentence
+    /// takes the place of one of a section.
+    fn omit_unlicensed(&self, view: &mut View) {
+        let is_licensed = |form: &Form| self.includes_feature_of(&Method::POST, &form.action);
+        for part in view.sections.iter_mut().flat_map(|it| &mut it.parts) {
+            match part {
+                SectionPart::Form(form) if !is_licensed(form) => {
+                    *part = SectionPart::Paragraph(self.t(common::NOT_LICENSED).to_owned());
+                }
+                SectionPart::Table(table) => {
+                    for row in &mut table.rows {
+                        row.forms.retain(is_licensed);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Attaches the errors of fields to the forms of a page, and returns the first
+/// error of a field that no form has. The JSON API reports an error of the proof
+/// of ownership under other names.
+fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<ErrorText> {
+    let (code, _) = err.code_and_message();
+    if WRONG_PROOFS.contains(&code) {
+        let error_text = errors::text(language, err);
+        for field in
+            view.displayed_fields_mut().filter(|it| PROOF_FIELDS.contains(&it.name.as_str()))
+        {
+            field.set_error(&error_text);
+        }
+        return None;
+    }
+
+    let body = err.body();
+    let invalid_fields = body.get("errors").and_then(|it| it.as_array());
+    let mut unattached = None;
+    for error in invalid_fields.into_iter().flatten() {
+        let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
+        let error_text = field_errors::field_text(language, text("code"), text("message"));
+        let is_proof = text("code") == "required" && ["", "password"].contains(&text("field"));
+        let name = if is_proof { PROOF } else { text("field") };
+
+        let mut has_field = false;
+        for field in view.displayed_fields_mut().filter(|it| it.name == name) {
+            field.set_error(&error_text);
+            has_field = true;
+        }
+        if code == "validation_failed" && !has_field {
+            unattached = unattached.or(Some(error_text));
+        }
+    }
+
+    unattached
 }
 
 /// Returns the relative prefix from a request's path to the root.
@@ -356,60 +404,6 @@ pub(crate) fn remember_language(request: &HttpRequest, response: &mut HttpRespon
     if let Ok(value) = cookie.parse() {
         response.headers_mut().append(SET_COOKIE, value);
     }
-}
-
-/// Attaches the errors of fields to the forms of a page, and returns the first
-/// error of a field that no form has. The JSON API reports errors of the proof of
-/// ownership and of a secret's value under other names.
-fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<ErrorText> {
-    let (code, _) = err.code_and_message();
-    if WRONG_PROOFS.contains(&code) {
-        for name in [PROOF, "currentPassword"] {
-            mark(view, name, &errors::text(language, err));
-        }
-        return None;
-    }
-
-    let body = err.body();
-    let errors = body.get("errors").and_then(|it| it.as_array());
-    let mut unattached = None;
-    for error in errors.into_iter().flatten() {
-        let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
-        let message = field_errors::field_text(language, text("code"), text("message"));
-        let is_proof = text("code") == "required" && ["", "password"].contains(&text("field"));
-        let name = if is_proof { PROOF } else { text("field") };
-        let has_field =
-            mark(view, name, &message) || (name == "value" && mark(view, SECRET_VALUE, &message));
-        if code == "validation_failed" && !has_field {
-            unattached = unattached.or(Some(message));
-        }
-    }
-
-    unattached
-}
-
-/// Sets the error of a field in the forms that have it. Returns whether any
-/// has.
-fn mark(view: &mut View, name: &str, error: &ErrorText) -> bool {
-    let mut has_field = false;
-    for form in forms(view) {
-        let fields = form.fields.iter_mut().filter(|it| it.name == name);
-        for field in fields.filter(|it| !matches!(it.control, FieldControl::Hidden(_))) {
-            error.text.clone_into(&mut field.error);
-            error.quote.clone_into(&mut field.error_quote);
-            has_field = true;
-        }
-    }
-    has_field
-}
-
-/// Returns the forms of a page's sections.
-fn forms(view: &mut View) -> impl Iterator<Item = &mut Form> {
-    let parts = view.sections.iter_mut().flat_map(|it| &mut it.parts);
-    parts.filter_map(|part| match part {
-        SectionPart::Form(form) => Some(&mut **form),
-        _ => None,
-    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Forms.
 
+use super::text::ErrorText;
 use crate::form_fields::FormFields;
 
 /// Form that is sent to a page of this server.
@@ -210,6 +211,12 @@ impl Field {
                 }
             }
         }
+    }
+
+    /// Sets the error of the submitted value.
+    pub(crate) fn set_error(&mut self, error: &ErrorText) {
+        error.text.clone_into(&mut self.error);
+        error.quote.clone_into(&mut self.error_quote);
     }
 
     /// Sets the hint.

@@ -1,7 +1,7 @@
 //! Content of a page.
 
 use super::chart::Chart;
-use super::form::{Field, Form};
+use super::form::{Field, FieldControl, Form};
 use super::table::{Search, Table};
 use super::text::ErrorText;
 
@@ -134,6 +134,21 @@ impl View {
         let ErrorText { text, quote } = error;
         self.notice = Some(Notice { text, quote, is_error: true });
         self
+    }
+
+    /// Returns the forms of the sections, without those of the rows of tables.
+    pub(crate) fn forms_mut(&mut self) -> impl Iterator<Item = &mut Form> {
+        let parts = self.sections.iter_mut().flat_map(|it| &mut it.parts);
+        parts.filter_map(|part| match part {
+            SectionPart::Form(form) => Some(&mut **form),
+            _ => None,
+        })
+    }
+
+    /// Returns the fields of these forms that have a visible control.
+    pub(crate) fn displayed_fields_mut(&mut self) -> impl Iterator<Item = &mut Field> {
+        let fields = self.forms_mut().flat_map(|it| &mut it.fields);
+        fields.filter(|it| !matches!(it.control, FieldControl::Hidden(_)))
     }
 
     /// Returns the fields with an error, with the ids of their controls.
