@@ -302,9 +302,9 @@ fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<
     let (code, _) = err.code_and_message();
     if WRONG_PROOFS.contains(&code) {
         let error_text = errors::text(language, err);
-        for field in
-            view.displayed_fields_mut().filter(|it| PROOF_FIELDS.contains(&it.name.as_str()))
-        {
+        let proof_fields =
+            view.displayed_fields_mut().filter(|it| PROOF_FIELDS.contains(&it.name.as_str()));
+        for field in proof_fields {
             field.set_error(&error_text);
         }
         return None;

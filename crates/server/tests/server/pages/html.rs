@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use html5gum::{StartTag, Token, Tokenizer};
 
-/// Form of a page, with the values that it has when the page opens.
+/// Form of a page that is posted.
 #[derive(Debug, Default)]
 pub(super) struct PageForm {
     /// Target, relative to the page.
@@ -13,8 +13,18 @@ pub(super) struct PageForm {
     pub(super) has_files: bool,
     /// True if its button destroys something.
     pub(super) is_danger: bool,
-    /// Names, kinds and values of its fields, without boxes that are not checked.
-    pub(super) fields: Vec<(String, String, String)>,
+    /// Fields in order, without boxes that are not checked.
+    pub(super) fields: Vec<PageField>,
+}
+
+/// Field of a form.
+#[derive(Debug)]
+pub(super) struct PageField {
+    pub(super) name: String,
+    /// Type of an input, or the name of another element: `password`, `textarea`.
+    pub(super) kind: String,
+    /// Value that it has when the page opens.
+    pub(super) value: String,
 }
 
 /// Links, forms and elements of a page.
@@ -45,18 +55,26 @@ impl PageParts {
         parts
     }
 
+    /// Returns the form that has a field of this name.
+    pub(super) fn form_with(&self, field_name: &str) -> Option<&PageForm> {
+        self.forms.iter().find(|form| form.fields.iter().any(|it| it.name == field_name))
+    }
+
     fn open(&mut self, tag: &StartTag<()>, form: &mut Option<PageForm>) {
         let attributes: BTreeMap<_, _> =
             tag.attributes.iter().map(|(name, value)| (text(name), text(value))).collect();
-        let value = |name: &str| attributes.get(name).cloned().unwrap_or_default();
+        let attribute = |name: &str| attributes.get(name).cloned().unwrap_or_default();
         let element = text(&tag.name);
         match element.as_str() {
-            "a" => self.links.push(value("href")),
-            "form" if value("method") == "get" => self.searches.push(value("action")),
-            "form" if value("method") == "post" => {
-                let has_files = value("enctype") == "multipart/form-data";
-                *form =
-                    Some(PageForm { action: value("action"), has_files, ..PageForm::default() });
+            "a" => self.links.push(attribute("href")),
+            "form" if attribute("method") == "get" => self.searches.push(attribute("action")),
+            "form" if attribute("method") == "post" => {
+                let has_files = attribute("enctype") == "multipart/form-data";
+                *form = Some(PageForm {
+                    action: attribute("action"),
+                    has_files,
+                    ..PageForm::default()
+                });
             }
             _ => {
                 if let Some(form) = form {
@@ -69,22 +87,43 @@ impl PageParts {
 }
 
 impl PageForm {
+    /// Encodes the form as a browser sends it, with these values in place of those of the page.
+    pub(super) fn encode_with(&self, values: &[(&str, &str)]) -> String {
+        let pairs: Vec<(&str, &str)> = self
+            .fields
+            .iter()
+            .map(|field| {
+                let typed = values.iter().find(|it| it.0 == field.name);
+                (field.name.as_str(), typed.map_or(field.value.as_str(), |it| it.1))
+            })
+            .collect();
+        super::form(&pairs)
+    }
+
     fn add(&mut self, element: &str, attributes: &BTreeMap<String, String>) {
-        let value = |name: &str| attributes.get(name).cloned().unwrap_or_default();
-        match (element, &*value("type")) {
+        let attribute = |name: &str| attributes.get(name).cloned().unwrap_or_default();
+        match (element, &*attribute("type")) {
             ("input", "checkbox") if !attributes.contains_key("checked") => (),
-            ("input", kind) => self.fields.push((value("name"), kind.to_owned(), value("value"))),
+            ("input", kind) => self.fields.push(PageField {
+                name: attribute("name"),
+                kind: kind.to_owned(),
+                value: attribute("value"),
+            }),
             ("textarea" | "select", _) => {
-                self.fields.push((value("name"), element.to_owned(), String::new()));
+                self.fields.push(PageField {
+                    name: attribute("name"),
+                    kind: element.to_owned(),
+                    value: String::new(),
+                });
             }
             ("option", _) => {
-                if let Some((_, _, chosen)) = self.fields.last_mut()
-                    && (chosen.is_empty() || attributes.contains_key("selected"))
+                if let Some(select) = self.fields.last_mut()
+                    && (select.value.is_empty() || attributes.contains_key("selected"))
                 {
-                    *chosen = value("value");
+                    select.value = attribute("value");
                 }
             }
-            ("button", _) => self.is_danger = value("class") == "danger",
+            ("button", _) => self.is_danger = attribute("class") == "danger",
             _ => (),
         }
     }

@@ -28,10 +28,9 @@ on_both_databases!(
     a_dangerous_act_does_nothing_without_a_proof,
 );
 
-/// All forms, and whether a sign-in of more than ten minutes ago needs a proof for them: `always`,
-/// `sometimes`, by the fields, or `never`. The use cases of those marked `itself` require their own.
-/// A new form must be added here too. It needs a proof if it loses data, hands out or revokes a
-/// credential, spends credits, or changes who may sign in or do what.
+/// All forms with their [`ProofNeed`]. A new form must be added here too. It needs a proof if it
+/// loses data, hands out or revokes a credential, spends credits, or changes who may sign in or
+/// do what.
 const FORMS: &str = "
     never     /account
     itself    /account/api-keys
@@ -173,29 +172,23 @@ async fn a_form_is_sent_again_with_the_proof_that_it_needs(database: TestDatabas
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     clock.advance(STALE);
 
-    let refusal = send(&ada, PATH, &[("value", "closed")]).await;
-    let wrong = send(&ada, PATH, &[("value", "closed"), ("proof", "not my password")]).await;
-    let unchanged = app.count("setting_overrides").await;
-    let again = PageParts::parse(&refusal.text())
-        .forms
-        .into_iter()
-        .find(|page_form| page_form.fields.iter().any(|it| it.0 == "proof"))
-        .expect("a form with the proof");
-    let fields: Vec<_> = again
-        .fields
-        .iter()
-        .map(|(name, _, value)| (name.as_str(), value.as_str()))
-        .map(|(name, value)| (name, if name == "proof" { PASSWORD } else { value }))
-        .collect();
-    let changed = ada.post(PATH, &[], &form(&fields)).await;
+    let question = send(&ada, PATH, &[("value", "closed")]).await;
+    let wrong_proof = [("value", "closed"), ("proof", "not my password")];
+    let second_question = send(&ada, PATH, &wrong_proof).await;
+    let count_before = app.count("setting_overrides").await;
+    let question_parts = PageParts::parse(&question.text());
+    let proof_form = question_parts.form_with("proof").expect("a form with the proof");
+    let changed = ada.post(PATH, &[], &proof_form.encode_with(&[("proof", PASSWORD)])).await;
 
-    assert!(is_confirmation(&refusal), "{}: {}", refusal.status, refusal.text());
-    assert!(!refusal.text().contains("passkey-proof"), "{}", refusal.text());
-    assert!(is_confirmation(&wrong), "{}: {}", wrong.status, wrong.text());
-    assert!(wrong.text().contains("The password or code is wrong"), "{}", wrong.text());
-    assert!(!wrong.text().contains("not my password"), "{}", wrong.text());
-    assert_eq!(unchanged, 0);
-    assert!(PATH.ends_with(again.action.trim_start_matches("../")), "{}", again.action);
+    assert!(is_confirmation(&question), "{}: {}", question.status, question.text());
+    assert!(!question.text().contains("passkey-proof"), "{}", question.text());
+    let second_text = second_question.text();
+    assert!(is_confirmation(&second_question), "{}: {second_text}", second_question.status);
+    assert!(second_text.contains("The password or code is wrong"), "{second_text}");
+    assert!(!second_text.contains("not my password"), "{second_text}");
+    assert_eq!(count_before, 0);
+    let action = proof_form.action.trim_start_matches("../");
+    assert!(PATH.ends_with(action), "{action}");
     assert_eq!(changed.status, 303, "{}", changed.text());
     assert_eq!(app.count("setting_overrides WHERE value LIKE '%closed%'").await, 1);
 }
@@ -217,21 +210,10 @@ async fn passkey_form(
     let options = app.anonymous().post("/auth/webauthn/login/begin", &json!({})).await.body;
     let token = options["challengeToken"].as_str().expect("a token");
     let credential = key.get_as(&options["publicKey"], forge).to_string();
-    let again = PageParts::parse(&page.text())
-        .forms
-        .into_iter()
-        .find(|page_form| page_form.fields.iter().any(|it| it.0 == "credential"))
-        .expect("a form for a passkey");
-    let fields: Vec<_> = again
-        .fields
-        .iter()
-        .map(|(name, _, value)| match name.as_str() {
-            "challengeToken" => (name.as_str(), token),
-            "credential" => (name.as_str(), credential.as_str()),
-            other => (other, value.as_str()),
-        })
-        .collect();
-    form(&fields)
+
+    let parts = PageParts::parse(&page.text());
+    let blank_form = parts.form_with("credential").expect("a form for a passkey");
+    blank_form.encode_with(&[("challengeToken", token), ("credential", &credential)])
 }
 
 async fn a_passkey_of_the_account_is_a_proof(database: TestDatabase) {
@@ -247,27 +229,29 @@ async fn a_passkey_of_the_account_is_a_proof(database: TestDatabase) {
     clock.advance(STALE);
 
     let question = send(&ada, PATH, &[("value", "closed")]).await;
-    let of_another = passkey_form(&app, &question, &mut foreign, |_| {}).await;
-    let of_another = ada.post(PATH, &[], &of_another).await;
-    let unverified = passkey_form(&app, &question, &mut own, |it| it.flags = PRESENT).await;
-    let unverified = ada.post(PATH, &[], &unverified).await;
-    let without = send(&ada, PATH, &[("value", "closed")]).await;
-    let unchanged = app.count("setting_overrides").await;
-    let right = passkey_form(&app, &question, &mut own, |_| {}).await;
-    let changed = ada.post(PATH, &[], &right).await;
-    let replayed = ada.post(PATH, &[], &right).await;
-    let free = send(&ada, PATH, &[("value", "closed")]).await;
+    let foreign_form = passkey_form(&app, &question, &mut foreign, |_| {}).await;
+    let foreign_answer = ada.post(PATH, &[], &foreign_form).await;
+    let unverified_form = passkey_form(&app, &question, &mut own, |it| it.flags = PRESENT).await;
+    let unverified_answer = ada.post(PATH, &[], &unverified_form).await;
+    let unproved_answer = send(&ada, PATH, &[("value", "closed")]).await;
+    let count_before = app.count("setting_overrides").await;
+    let own_form = passkey_form(&app, &question, &mut own, |_| {}).await;
+    let own_answer = ada.post(PATH, &[], &own_form).await;
+    let replay_answer = ada.post(PATH, &[], &own_form).await;
+    let next_answer = send(&ada, PATH, &[("value", "closed")]).await;
 
     assert!(question.text().contains("Use a passkey"), "{}", question.text());
-    for refused in [of_another, unverified, replayed] {
-        assert!(is_confirmation(&refused), "{}: {}", refused.status, refused.text());
-        assert!(refused.text().contains("The passkey was not accepted"), "{}", refused.text());
+    for answer in [foreign_answer, unverified_answer, replay_answer] {
+        let text = answer.text();
+        assert!(is_confirmation(&answer), "{}: {text}", answer.status);
+        assert!(text.contains("The passkey was not accepted"), "{text}");
     }
-    assert!(is_confirmation(&without), "{}: {}", without.status, without.text());
-    assert_eq!(unchanged, 0);
-    assert_eq!(changed.status, 303, "{}", changed.text());
+    assert!(is_confirmation(&unproved_answer), "{}", unproved_answer.text());
+    assert_eq!(count_before, 0);
+    assert_eq!(own_answer.status, 303, "{}", own_answer.text());
     assert_eq!(app.count("setting_overrides WHERE value LIKE '%closed%'").await, 1);
-    assert!(!is_confirmation(&free), "{}: {}", free.status, free.text());
+    // The passkey confirmed all that is done in the next ten minutes.
+    assert!(!is_confirmation(&next_answer), "{}", next_answer.text());
 }
 
 async fn an_account_without_a_password_is_asked_for_other_proofs_only(database: TestDatabase) {
@@ -317,7 +301,7 @@ async fn a_secret_is_entered_again_instead_of_repeated(database: TestDatabase) {
         assert!(is_confirmation(&question), "{path}: {}", question.text());
         assert!(!question.text().contains(SECRET), "{path}");
         assert!(question.text().contains("smtp.example.com"), "{path}");
-        assert!(fields.any(|it| it.0 == name && it.1 == "password"), "{path}");
+        assert!(fields.any(|it| it.name == name && it.kind == "password"), "{path}");
     }
     let path = "/admin/settings/Metrics:Token/change";
     let changed = send(&ada, path, &[("secret", SECRET), ("proof", PASSWORD)]).await;
@@ -326,9 +310,32 @@ async fn a_secret_is_entered_again_instead_of_repeated(database: TestDatabase) {
     assert_eq!(app.count("setting_overrides").await, 1);
 }
 
-/// Returns the forms with their needs of a proof.
-fn forms() -> impl Iterator<Item = (&'static str, &'static str)> {
-    FORMS.lines().filter_map(|it| it.trim().split_once(' ')).map(|(need, path)| (path.trim(), need))
+/// Need of a form for a proof, after a sign-in of more than ten minutes ago.
+enum ProofNeed {
+    Always,
+    /// Depends on the values of its fields.
+    Sometimes,
+    /// Its use case requires a proof of its own.
+    Itself,
+    Never,
+}
+
+impl ProofNeed {
+    fn parse(word: &str) -> Self {
+        match word {
+            "always" => Self::Always,
+            "sometimes" => Self::Sometimes,
+            "itself" => Self::Itself,
+            "never" => Self::Never,
+            _ => panic!("{word}"),
+        }
+    }
+}
+
+/// Returns the paths of the forms with their needs.
+fn forms() -> impl Iterator<Item = (&'static str, ProofNeed)> {
+    let rows = FORMS.lines().filter_map(|line| line.trim().split_once(' '));
+    rows.map(|(need, path)| (path.trim(), ProofNeed::parse(need)))
 }
 
 #[test]
@@ -349,23 +356,24 @@ async fn each_form_needs_a_proof_as_listed(database: TestDatabase) {
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     clock.advance(STALE);
 
-    for (form, need) in forms().filter(|it| it.0 != "/account/sign-out") {
-        let path = with_unknown_ids(form);
+    for (pattern, need) in forms().filter(|it| it.0 != "/account/sign-out") {
+        let path = with_unknown_ids(pattern);
         let answer = send(&ada, &path, &[]).await;
-        let status = answer.status;
+        let is_question = is_confirmation(&answer);
+        let message = format!("{pattern} {}: {}", answer.status, answer.text());
+
         match need {
-            "always" => {
-                assert!(is_confirmation(&answer), "{form} {status}: {}", answer.text());
+            ProofNeed::Always => {
+                assert!(is_question, "{message}");
                 let proved = send(&ada, &path, &[("proof", PASSWORD)]).await;
-                assert!(!is_confirmation(&proved), "{form}: {}", proved.text());
+                assert!(!is_confirmation(&proved), "{pattern}: {}", proved.text());
                 clock.advance(STALE);
             }
-            "itself" => assert!(
-                (400..500).contains(&status) && !is_confirmation(&answer),
-                "{form} {status}"
-            ),
-            "never" => assert!(!is_confirmation(&answer), "{form}: {}", answer.text()),
-            other => assert_eq!(other, "sometimes", "{form}"),
+            ProofNeed::Itself => {
+                assert!((400..500).contains(&answer.status) && !is_question, "{message}");
+            }
+            ProofNeed::Never => assert!(!is_question, "{message}"),
+            ProofNeed::Sometimes => {}
         }
     }
 }
@@ -395,21 +403,23 @@ async fn a_dangerous_act_does_nothing_without_a_proof(database: TestDatabase) {
     for Act { path, fields, action } in &acts {
         clock.advance(STALE);
         let entries = format!("audit_entries WHERE action = '{action}'");
-        let before = app.count(&entries).await;
-        let refused = send(&ada, path, fields).await;
-        let unchanged = app.count(&entries).await;
-        let proved = [*fields, &[("proof", PASSWORD)][..]].concat();
-        let done = send(&ada, path, &proved).await;
+        let count_before = app.count(&entries).await;
 
-        assert!(is_confirmation(&refused), "{path} {}: {}", refused.status, refused.text());
-        assert_eq!(unchanged, before, "{path}");
-        assert!([200, 303].contains(&done.status), "{path} {}: {}", done.status, done.text());
-        assert_eq!(app.count(&entries).await, before + 1, "{path}");
+        let question = send(&ada, path, fields).await;
+        let count_unproved = app.count(&entries).await;
+        let proved_fields = [*fields, &[("proof", PASSWORD)][..]].concat();
+        let proved = send(&ada, path, &proved_fields).await;
+
+        assert!(is_confirmation(&question), "{path} {}: {}", question.status, question.text());
+        assert_eq!(count_unproved, count_before, "{path}");
+        assert!([200, 303].contains(&proved.status), "{path} {}: {}", proved.status, proved.text());
+        assert_eq!(app.count(&entries).await, count_before + 1, "{path}");
     }
 
+    // An invitation without a role of the console needs no proof.
     clock.advance(STALE);
-    let user = send(&ada, "/admin/invitations", &[("role", "user")]).await;
-    assert_eq!(user.status, 200, "{}", user.text());
+    let user_invitation = send(&ada, "/admin/invitations", &[("role", "user")]).await;
+    assert_eq!(user_invitation.status, 200, "{}", user_invitation.text());
 }
 
 /// Creates what the acts need. A new passkey ends other sessions, so it is the first.
@@ -420,9 +430,9 @@ async fn plan_acts(app: &TestApp) -> Vec<Act> {
     let devices = Visitor::sign_in(app, "account", ADA).await.get("/account/devices").await;
 
     let credentials = json!({ "email": ADA, "password": PASSWORD });
-    let console = app.anonymous().post("/admin/login", &credentials).await;
-    let console = Console::from_answer(app, &console);
-    let group = console.write("POST", "/api/admin/groups", json!({ "name": "Small" })).await;
+    let login = app.anonymous().post("/admin/login", &credentials).await;
+    let console = Console::from_answer(app, &login);
+    let created = console.write("POST", "/api/admin/groups", json!({ "name": "Small" })).await;
 
     let page = devices.text();
     let device = page
@@ -430,7 +440,7 @@ async fn plan_acts(app: &TestApp) -> Vec<Act> {
         .filter_map(|it| it.get(..36))
         .find(|it| uuid::Uuid::try_parse(it).is_ok())
         .expect("a device");
-    let group = group.body["id"].as_str().expect("an id");
+    let group = created.body["id"].as_str().expect("an id");
 
     vec![
         act(format!("{DEFAULT_GROUP}/top-up"), &[("credits", "5")], "Group.ToppedUp"),

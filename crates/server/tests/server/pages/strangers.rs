@@ -15,7 +15,7 @@ use pia_web::Route;
 use serde_json::json;
 use url::Url;
 
-use super::html::{PageForm, PageParts};
+use super::html::{PageField, PageForm, PageParts};
 use super::signed_in::{ADA, Visitor, start_with_admin};
 use super::{FORM, form, planted};
 
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
         let fields: Vec<_> = form
             .fields
             .iter()
-            .map(|(name, kind, value)| (name.as_str(), filled(name, kind, value, number)))
+            .map(|field| (field.name.as_str(), sample_value(field, number)))
             .collect();
         let pairs: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let answer = if form.has_files {
@@ -153,14 +153,15 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Returns the value that a field is filled with.
-fn filled(name: &str, kind: &str, value: &str, number: usize) -> String {
-    match (name, kind) {
+/// Returns the value that is typed into a field: markup wherever a text is accepted.
+fn sample_value(field: &PageField, number: usize) -> String {
+    let PageField { name, kind, value } = field;
+    match (name.as_str(), kind.as_str()) {
         ("proof", _) => PASSWORD.to_owned(),
         (_, "text" | "textarea" | "search") => markup(number),
         (_, "email") => format!("user{number}@example.org"),
         (_, "number") if value.is_empty() => "1".to_owned(),
-        _ => value.to_owned(),
+        _ => value.clone(),
     }
 }
 
