@@ -12,14 +12,26 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::proofs::STALE;
-use super::signed_in::{ADA, is_download, pages, start_with_admin};
+use super::signed_in::{ADA, is_download, pages, sign_up_with_role, start_with_admin};
 use super::{planted, secured};
 
-/// Languages, widths and colours of the windows that pages are checked in: a desktop,
-/// and a small phone. Its 320 pixels include a zoom of 200 % on a desktop, which leaves
-/// 640, and of 400 %.
-const WINDOWS: [(&str, u32, &str); 3] =
-    [("de", 1280, "light"), ("en", 1280, "dark"), ("de", 320, "light")];
+/// Window of a browser that pages are checked in.
+#[derive(Clone, Copy)]
+struct Window {
+    language: &'static str,
+    /// Width in pixels.
+    width: u32,
+    /// Preferred colours: `light` or `dark`.
+    colours: &'static str,
+}
+
+/// Windows of a desktop, and of a small phone. Its 320 pixels include a zoom of 200 % on
+/// a desktop, which leaves 640, and of 400 %.
+const WINDOWS: [Window; 3] = [
+    Window { language: "de", width: 1280, colours: "light" },
+    Window { language: "en", width: 1280, colours: "dark" },
+    Window { language: "de", width: 320, colours: "light" },
+];
 /// Script that fills in a form and sends it without the checks of the browser.
 const SUBMIT: &str = "
     const form = document.querySelector(arguments[0]);
@@ -106,7 +118,7 @@ impl PageChecker {
         self.check_in(&WINDOWS[1..], path).await;
     }
 
-    async fn check_in(&self, windows: &[(&str, u32, &str)], path: &str) {
+    async fn check_in(&self, windows: &[Window], path: &str) {
         for window in windows {
             self.open(path, *window).await;
             self.inspect(path, *window).await;
@@ -119,13 +131,13 @@ impl PageChecker {
         for window in WINDOWS {
             self.open(path, window).await;
             self.browser.run(SUBMIT, json!([form, fields])).await;
-            self.browser.find(&format!("html[lang={}] {part}", window.0)).await;
+            self.browser.find(&format!("html[lang={}] {part}", window.language)).await;
             self.inspect(&format!("{path}/{part}"), window).await;
         }
     }
 
-    async fn open(&self, path: &str, window: (&str, u32, &str)) {
-        let (language, width, colours) = window;
+    async fn open(&self, path: &str, window: Window) {
+        let Window { language, width, colours } = window;
         self.browser.resize(width, 900).await;
         self.browser.prefer_colours(colours).await;
         let separator = if path.contains('?') { '&' } else { '?' };
@@ -134,8 +146,8 @@ impl PageChecker {
     }
 
     /// Checks the page that is open.
-    async fn inspect(&self, path: &str, window: (&str, u32, &str)) {
-        let (language, width, colours) = window;
+    async fn inspect(&self, path: &str, window: Window) {
+        let Window { language, width, colours } = window;
         let browser = &self.browser;
         let title = browser.text_of("h1").await;
         if let Some(folder) = &self.pictures {
@@ -149,12 +161,13 @@ impl PageChecker {
         let violations = browser.accessibility_violations(&self.axe).await;
         assert!(violations.is_empty(), "{path} {language} {colours}: {violations:#?}");
 
-        let refusal = "Failed to load resource: the server responded with a status of 4";
-        let refusal = format!("{} - {refusal}", browser.url().await);
-        let mut complaints = browser.logged_errors().await;
+        let url = browser.url().await;
+        let own_status =
+            format!("{url} - Failed to load resource: the server responded with a status of 4");
+        let mut errors = browser.logged_errors().await;
         // Advice about password managers, and the status of the page itself.
-        complaints.retain(|it| !it.contains("[DOM]") && !it.starts_with(&refusal));
-        assert!(complaints.is_empty(), "{path}: {complaints:?}");
+        errors.retain(|it| !it.contains("[DOM]") && !it.starts_with(&own_status));
+        assert!(errors.is_empty(), "{path}: {errors:?}");
     }
 }
 
@@ -188,7 +201,8 @@ async fn the_page_of_the_second_factor_is_accessible() {
     let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
     let owner = PageChecker::start(&app).await;
     owner.sign_in(ADA).await;
-    owner.open("/account/security", ("en", 1280, "light")).await;
+    let english = Window { language: "en", width: 1280, colours: "light" };
+    owner.open("/account/security", english).await;
     secured::set_up_app(&owner.browser).await;
 
     let checker = PageChecker::start(&app).await;
@@ -243,14 +257,12 @@ async fn pages_of_managers_are_accessible() {
     let app = start_with_admin(planted::with_everything(TestDatabase::sqlite(), &upstream)).await;
 
     for role in [Role::OrgManager, Role::KbManager] {
-        let email = format!("{}@example.org", role.name());
-        app.sign_up(&email).await;
-        app.admin(&format!("grant {email} --role {}", role.name())).await.expect("a role");
+        let email = sign_up_with_role(&app, role).await;
         let checker = PageChecker::start(&app).await;
         checker.sign_in(&email).await;
 
-        let paths = checker.browser.run(NAVIGATION, json!([])).await;
-        let paths = paths.as_array().expect("a list");
+        let navigation = checker.browser.run(NAVIGATION, json!([])).await;
+        let paths = navigation.as_array().expect("a list");
         assert!(paths.len() > 2, "{role:?}: {paths:?}");
         for path in paths {
             checker.check(path.as_str().expect("a path")).await;
@@ -270,15 +282,16 @@ async fn lists_with_ten_thousand_rows_are_paged_and_accessible() {
     for path in LISTS {
         checker.check_twice(path).await;
         let browser = &checker.browser;
-        let page = browser.run(ROWS, json!([])).await;
+        let first_page = browser.run(ROWS, json!([])).await;
         browser.click_on("a[rel=next]").await;
         let next_page = browser.run(ROWS, json!([])).await;
 
-        let rows = page.as_array().expect("a list");
+        let rows = first_page.as_array().expect("a list");
         let next_rows = next_page.as_array().expect("a list");
-        assert!((50..=100).contains(&rows.len()), "{path}: {page}");
+        assert!((50..=100).contains(&rows.len()), "{path}: {first_page}");
         assert_eq!(next_rows.len(), rows.len(), "{path}");
-        assert!(next_rows.iter().all(|it| !rows.contains(it)), "{path}: {page} {next_page}");
+        let is_new = next_rows.iter().all(|it| !rows.contains(it));
+        assert!(is_new, "{path}: {first_page} {next_page}");
         assert!(!browser.is_too_wide().await, "{path}");
     }
 }

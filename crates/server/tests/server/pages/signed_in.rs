@@ -115,6 +115,15 @@ pub(super) async fn start_with_admin(config: TestConfig) -> TestApp {
     app
 }
 
+/// Creates an account with a role. Returns its address.
+pub(super) async fn sign_up_with_role(app: &TestApp, role: Role) -> String {
+    let email = format!("{}@example.org", role.name());
+    app.sign_up(&email).await;
+    app.admin(&format!("grant {email} --role {}", role.name())).await.expect("a role");
+    email
+}
+
+/// Returns the rows of the pages and forms for browsers that are signed in.
 pub(super) fn pages() -> impl Iterator<Item = Route> {
     pia_server::routes().into_iter().filter(|it| {
         matches!(it.access, Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage)
@@ -169,30 +178,33 @@ async fn an_account_opens_its_own_pages_and_not_the_console(database: TestDataba
 async fn a_page_leads_to_the_sign_in_and_back(database: TestDatabase) {
     let app = with_admin(database).await;
 
-    let away = app.anonymous().send("GET", "/admin/users?search=ada", &[HTML], b"").await;
-    let program = app.anonymous().send("GET", "/admin/users", &[], b"").await;
-    let login =
-        app.anonymous().send("GET", "/admin/login?next=%2Fadmin%2Fusers", &[HTML], b"").await;
-    let wrong =
-        sign_in(&app, "admin", &[("email", ADA), ("password", "wrong horse battery")]).await;
-    let back = |next: &'static str| {
+    let location_after_sign_in = async |next: &str| {
         let fields = [("email", ADA), ("password", PASSWORD), ("next", next)];
-        let app = &app;
-        async move { sign_in(app, "admin", &fields).await.header("location").map(str::to_owned) }
+        sign_in(&app, "admin", &fields).await.header("location").map(str::to_owned)
     };
 
-    let target = "../admin/login?next=%2Fadmin%2Fusers%3Fsearch%3Dada";
-    assert_eq!(away.status, 303);
-    assert_eq!(away.header("location"), Some(target));
-    assert_eq!(program.refusal(), (401, "unauthorized"));
-    assert_eq!(login.status, 200);
-    assert!(login.text().contains("name=\"next\" value=\"/admin/users\""), "{}", login.text());
-    assert_eq!(wrong.status, 401);
-    assert!(wrong.text().contains("The email address or password is wrong"), "{}", wrong.text());
-    assert!(!wrong.text().contains("wrong horse"), "{}", wrong.text());
-    assert_eq!(back("/admin/users?search=ada").await.as_deref(), Some("../admin/users?search=ada"));
+    let to_browser = app.anonymous().send("GET", "/admin/users?search=ada", &[HTML], b"").await;
+    let to_program = app.anonymous().send("GET", "/admin/users", &[], b"").await;
+    let login_path = "/admin/login?next=%2Fadmin%2Fusers";
+    let login_page = app.anonymous().send("GET", login_path, &[HTML], b"").await;
+    let wrong_password = [("email", ADA), ("password", "wrong horse battery")];
+    let refusal = sign_in(&app, "admin", &wrong_password).await;
+    let location = location_after_sign_in("/admin/users?search=ada").await;
+
+    let login_location = "../admin/login?next=%2Fadmin%2Fusers%3Fsearch%3Dada";
+    assert_eq!(to_browser.status, 303);
+    assert_eq!(to_browser.header("location"), Some(login_location));
+    assert_eq!(to_program.refusal(), (401, "unauthorized"));
+    assert_eq!(login_page.status, 200);
+    let login_text = login_page.text();
+    assert!(login_text.contains("name=\"next\" value=\"/admin/users\""), "{login_text}");
+    assert_eq!(refusal.status, 401);
+    let refusal_text = refusal.text();
+    assert!(refusal_text.contains("The email address or password is wrong"), "{refusal_text}");
+    assert!(!refusal_text.contains("wrong horse"), "{refusal_text}");
+    assert_eq!(location.as_deref(), Some("../admin/users?search=ada"));
     for own in ["/admin/settings/Server:Name", "/admin/models/Ai:Providers:vendor%2Fsmall%202"] {
-        assert_eq!(back(own).await, Some(format!("..{own}")));
+        assert_eq!(location_after_sign_in(own).await, Some(format!("..{own}")));
     }
     for foreign in [
         "https://evil.example",
@@ -202,7 +214,8 @@ async fn a_page_leads_to_the_sign_in_and_back(database: TestDatabase) {
         "/admin:x@evil.example",
         "/auth/error",
     ] {
-        assert_eq!(back(foreign).await.as_deref(), Some("../admin"), "{foreign}");
+        let location = location_after_sign_in(foreign).await;
+        assert_eq!(location.as_deref(), Some("../admin"), "{foreign}");
     }
 }
 
@@ -213,46 +226,47 @@ async fn a_form_requires_the_csrf_token_and_the_same_site(database: TestDatabase
 
     for route in pages().filter(|it| it.method == "POST") {
         let path = with_unknown_ids(route.path);
-        let body = form(&[("csrfToken", &token)]);
+        let valid_body = form(&[("csrfToken", &token)]);
         for (headers, body) in [
             (&[][..], ""),
             (&[], "csrfToken=wrong"),
-            (&[("origin", "https://evil.example")], &body),
-            (&[("sec-fetch-site", "cross-site")], &body),
+            (&[("origin", "https://evil.example")], &valid_body),
+            (&[("sec-fetch-site", "cross-site")], &valid_body),
         ] {
-            let answer = match ada.post(&path, headers, body).await {
-                it if it.status == 415 => ada.upload(&path, headers, body).await,
-                it => it,
-            };
+            let mut answer = ada.post(&path, headers, body).await;
+            // Forms with files are sent in another media type.
+            if answer.status == 415 {
+                answer = ada.upload(&path, headers, body).await;
+            }
             assert_eq!(answer.status, 403, "{path} {headers:?} {body}: {}", answer.text());
             assert!(answer.text().contains("another website"), "{path}: {}", answer.text());
         }
+
         // The browser may have opened another address than the public URL.
-        let own = [("sec-fetch-site", "same-origin"), ("origin", "http://127.0.0.1:18080")];
+        let same_site = [("sec-fetch-site", "same-origin"), ("origin", "http://127.0.0.1:18080")];
         if route.path != "/account/sign-out" {
-            let answer = ada.post(&path, &own, &body).await;
+            let answer = ada.post(&path, &same_site, &valid_body).await;
             assert!(answer.status != 403 || !answer.text().contains("another website"), "{path}");
             // Knowledge is off.
             assert!(answer.status < 500 || answer.status == 503, "{path}: {}", answer.text());
         }
     }
-    let out = ada.post("/account/sign-out", &[], &form(&[("csrfToken", &token)])).await;
-    assert_eq!(out.status, 303);
+
+    let sign_out = ada.post("/account/sign-out", &[], &form(&[("csrfToken", &token)])).await;
+    assert_eq!(sign_out.status, 303);
     assert_eq!(ada.get("/admin").await.status, 303);
 }
 
 async fn pages_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
     let app = with_admin(database).await;
-    for (role, email) in [
-        (Role::Admin, ADA),
-        (Role::OrgManager, "olga@example.org"),
-        (Role::KbManager, "karl@example.org"),
-    ] {
-        if email != ADA {
-            app.sign_up(email).await;
-            app.admin(&format!("grant {email} --role {}", role.name())).await.expect("a role");
-        }
-        let visitor = Visitor::sign_in(&app, "admin", email).await;
+    let accounts = [
+        (Role::Admin, ADA.to_owned()),
+        (Role::OrgManager, sign_up_with_role(&app, Role::OrgManager).await),
+        (Role::KbManager, sign_up_with_role(&app, Role::KbManager).await),
+    ];
+
+    for (role, email) in accounts {
+        let visitor = Visitor::sign_in(&app, "admin", &email).await;
 
         for route in pages().filter(|it| it.method == "GET") {
             let path = with_unknown_ids(route.path);
@@ -265,12 +279,9 @@ async fn pages_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
                 _ => &[200, 303],
             };
             assert!(expected.contains(&answer.status), "{role:?} {path}: {}", answer.text());
-            assert!(
-                answer
-                    .header("content-type")
-                    .is_none_or(|it| it.contains("html") || answer.status == 200),
-                "{path}"
-            );
+            let content_type = answer.header("content-type");
+            let is_page = content_type.is_none_or(|it| it.contains("html"));
+            assert!(is_page || answer.status == 200, "{path}");
         }
     }
 }
@@ -337,9 +348,7 @@ async fn forms_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
     let mut refused = 0;
 
     for role in [Role::OrgManager, Role::KbManager] {
-        let email = format!("{}@example.org", role.name());
-        app.sign_up(&email).await;
-        app.admin(&format!("grant {email} --role {}", role.name())).await.expect("a role");
+        let email = sign_up_with_role(&app, role).await;
         let visitor = Visitor::sign_in(&app, "admin", &email).await;
         let body = form(&[("csrfToken", &visitor.csrf_token().await)]);
         for route in &forms {
@@ -414,18 +423,18 @@ async fn paths_of_pages(app: &TestApp) -> Vec<String> {
 
     let mut paths = Vec::new();
     for row in &rows {
-        let path = linked.get(row.path).copied();
-        let path = if row.path.contains('{') { path } else { Some(row.path) };
+        let has_id = row.path.contains('{');
+        let path = if has_id { linked.get(row.path).copied() } else { Some(row.path) };
         paths.push(path.unwrap_or_else(|| panic!("no page links to {}", row.path)).to_owned());
     }
     paths
 }
 
-/// Returns whether a path is one of a row, with any ids.
-fn is_path_of(pattern: &str, path: &str) -> bool {
+/// Returns whether a path is one of a pattern, with any ids.
+pub(super) fn is_path_of(pattern: &str, path: &str) -> bool {
     let mut segments = pattern.split('/').zip(path.split('/'));
     pattern.matches('/').count() == path.matches('/').count()
-        && segments.all(|(part, it)| part == it || part.starts_with('{'))
+        && segments.all(|(expected, actual)| expected == actual || expected.starts_with('{'))
 }
 
 /// Records usage of today and this week, so that pages have charts.

@@ -16,7 +16,7 @@ use serde_json::json;
 use url::Url;
 
 use super::html::{PageField, PageForm, PageParts};
-use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::signed_in::{ADA, Visitor, is_path_of, start_with_admin};
 use super::{FORM, form, planted};
 
 on_both_databases!(
@@ -91,46 +91,49 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Submits each form of each page, with markup in its fields.
+    /// Submits each safe form, with markup in its fields.
     async fn submit_all(&self) {
-        let mut visited = BTreeSet::new();
-        for (path, text) in &self.pages {
-            for (number, form) in PageParts::parse(text).forms.into_iter().enumerate() {
-                let action = resolve(path, &form.action).expect("an action");
-                let excluded = EXCLUDED.iter().any(|it| action.ends_with(it));
-                if form.is_danger || excluded || !visited.insert(action.clone()) {
-                    continue;
-                }
-                self.submit(&action, &form, visited.len() * 10 + number).await;
-            }
+        let forms = self.safe_forms();
+        for (number, (action, form)) in (1..).zip(&forms) {
+            self.submit(action, form, number).await;
         }
-        assert!(visited.len() > 30, "{visited:?}");
+        assert!(forms.len() > 30, "{forms:?}");
     }
 
-    /// Submits each form of each page without its fields, and checks that links in the
-    /// answers lead to pages. Returns the paths of refused forms.
+    /// Submits each safe form without its fields, and checks that links in the answers lead
+    /// to pages. Returns the paths of refused forms.
     async fn submit_empty(&self) -> BTreeSet<String> {
         let routes = pia_server::routes();
         let body = form(&[("csrfToken", &self.visitor.csrf_token().await)]);
-        let mut visited = BTreeSet::new();
         let mut refused = BTreeSet::new();
 
-        for (path, text) in &self.pages {
-            for page_form in PageParts::parse(text).forms {
-                let action = resolve(path, &page_form.action).expect("an action");
-                let excluded = EXCLUDED.iter().any(|it| action.ends_with(it));
-                if page_form.is_danger || excluded || !visited.insert(action.clone()) {
-                    continue;
-                }
-                let answer = self.visitor.post(&action, &[], &body).await;
-                check_links(&routes, &action, &answer.text());
-                if (400..500).contains(&answer.status) {
-                    refused.insert(action);
-                }
+        for (action, _) in self.safe_forms() {
+            let answer = self.visitor.post(&action, &[], &body).await;
+            check_links(&routes, &action, &answer.text());
+            if (400..500).contains(&answer.status) {
+                refused.insert(action);
             }
         }
 
         refused
+    }
+
+    /// Returns the forms of all pages with their paths, without those that destroy something
+    /// or end the walk.
+    fn safe_forms(&self) -> Vec<(String, PageForm)> {
+        let mut actions = BTreeSet::new();
+        let mut forms = Vec::new();
+        for (path, text) in &self.pages {
+            for page_form in PageParts::parse(text).forms {
+                let action = resolve(path, &page_form.action).expect("an action");
+                let is_excluded = EXCLUDED.iter().any(|it| action.ends_with(it));
+                if page_form.is_danger || is_excluded || !actions.insert(action.clone()) {
+                    continue;
+                }
+                forms.push((action, page_form));
+            }
+        }
+        forms
     }
 
     async fn submit(&self, action: &str, form: &PageForm, number: usize) {
@@ -172,9 +175,11 @@ fn markup(number: usize) -> String {
 
 fn multipart(pairs: &[(&str, &str)]) -> String {
     let part = |(name, value): &(&str, &str)| {
-        let file = format!("; filename=\"<{ELEMENT}>.txt\"");
-        let file = if *name == "file" { file.as_str() } else { "" };
-        format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"{file}\r\n\r\n{value}\r\n")
+        let file_name =
+            if *name == "file" { format!("; filename=\"<{ELEMENT}>.txt\"") } else { String::new() };
+        format!(
+            "--b\r\nContent-Disposition: form-data; name=\"{name}\"{file_name}\r\n\r\n{value}\r\n"
+        )
     };
     pairs.iter().map(part).collect::<String>() + "--b--\r\n"
 }
@@ -193,23 +198,16 @@ fn check_links(routes: &[Route], action: &str, text: &str) {
     let targets = parts.links.iter().chain(&parts.searches).filter(|it| !it.starts_with('#'));
     for target in targets.filter_map(|it| resolve(action, it)) {
         let path = target.split('?').next().unwrap_or_default();
-        let is_open = routes.iter().any(|it| it.method == "GET" && matches(it.path, path));
+        let is_open = routes.iter().any(|it| it.method == "GET" && is_path_of(it.path, path));
         assert!(is_open, "{action}: {target}");
     }
-}
-
-/// Returns whether a path is one of a pattern.
-fn matches(pattern: &str, path: &str) -> bool {
-    let mut segments = pattern.split('/').zip(path.split('/'));
-    pattern.matches('/').count() == path.matches('/').count()
-        && segments.all(|(part, it)| part == it || part.starts_with('{'))
 }
 
 /// Returns whether a link leads to a page that is walked: other languages and
 /// orders show the same texts.
 fn is_page(path: &str) -> bool {
-    let own = ["/admin", "/account"].iter().any(|it| path.starts_with(it));
-    own && !path.contains("lang=") && !path.ends_with("/login")
+    let is_signed_in = ["/admin", "/account"].iter().any(|it| path.starts_with(it));
+    is_signed_in && !path.contains("lang=") && !path.ends_with("/login")
 }
 
 async fn markup_in_any_field_stays_text_on_every_page(database: TestDatabase) {
