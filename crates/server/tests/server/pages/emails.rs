@@ -26,8 +26,8 @@ async fn sign_in(app: &TestApp, password: &str) -> TestResponse {
 /// Opens the link of the last email to Ada.
 async fn page_of_link(app: &TestApp) -> String {
     let link = link_to(app, ADA).await;
-    let first = open(app, target(app, &link)).await;
-    first.header("location").unwrap_or_else(|| target(app, &link)).to_owned()
+    let response = open(app, target(app, &link)).await;
+    response.header("location").unwrap_or_else(|| target(app, &link)).to_owned()
 }
 
 async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(database: TestDatabase) {
@@ -38,32 +38,32 @@ async fn an_address_is_confirmed_by_the_button_and_not_by_opening_the_link(datab
         .await;
     let ada = [("email", ADA), ("password", PASSWORD)];
 
-    let registered = submit(&app, "/auth/register.html?lang=de", &ada).await;
-    let page = page_of_link(&app).await;
-    let opened = open(&app, &page).await;
-    let second_response = open(&app, &page).await;
-    let before = sign_in(&app, PASSWORD).await;
-    let query = page.split_once('?').expect("a query").1;
-    let fields: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    let registration = submit(&app, "/auth/register.html?lang=de", &ada).await;
+    let path = page_of_link(&app).await;
+    let page = open(&app, &path).await;
+    let page_again = open(&app, &path).await;
+    let early_sign_in = sign_in(&app, PASSWORD).await;
+    let query = path.split_once('?').expect("a query").1;
+    let pairs: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let fields: Vec<_> =
-        fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    let pressed = submit(&app, "/auth/verify-email.html", &fields).await;
-    let twice = submit(&app, "/auth/verify-email.html", &fields).await;
-    let after = sign_in(&app, PASSWORD).await;
+        pairs.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let confirmation = submit(&app, "/auth/verify-email.html", &fields).await;
+    let second_confirmation = submit(&app, "/auth/verify-email.html", &fields).await;
+    let late_sign_in = sign_in(&app, PASSWORD).await;
 
-    let location = "register.html?lang=de&done=mailed";
-    assert_eq!(registered.status, 303);
-    assert_eq!(registered.header("location"), Some(location));
-    assert_eq!(opened.status, 200);
-    assert_eq!(second_response.status, 200);
-    assert_eq!(before.status, 403);
-    assert!(is_page(&opened) && opened.text().contains(">Confirm address</button>"));
-    assert_eq!(pressed.status, 303);
-    assert_eq!(twice.status, 400);
-    assert_eq!(after.status, 200);
-    assert!(twice.text().contains("resend-verification.html"), "{}", twice.text());
-    let first = emails_to(&app, ADA).await.remove(0);
-    assert_eq!(first.language, Some(Language::De), "the page's language precedes the browser's");
+    assert_eq!(registration.status, 303);
+    assert_eq!(registration.header("location"), Some("register.html?lang=de&done=mailed"));
+    assert_eq!(page.status, 200);
+    assert_eq!(page_again.status, 200);
+    assert_eq!(early_sign_in.status, 403);
+    assert!(is_page(&page) && page.text().contains(">Confirm address</button>"));
+    assert_eq!(confirmation.status, 303);
+    assert_eq!(second_confirmation.status, 400);
+    let second_text = second_confirmation.text();
+    assert!(second_text.contains("resend-verification.html"), "{second_text}");
+    assert_eq!(late_sign_in.status, 200);
+    let email = emails_to(&app, ADA).await.remove(0);
+    assert_eq!(email.language, Some(Language::De), "the page's language precedes the browser's");
 }
 
 async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
@@ -71,26 +71,28 @@ async fn a_forgotten_password_is_replaced_on_the_pages(database: TestDatabase) {
     let ada = app.sign_up(ADA).await;
     let response = submit(&app, "/auth/forgot-password.html", &[("email", ADA)]).await;
     let unknown_email = [("email", "nobody@example.org")];
-    let unknown = submit(&app, "/auth/forgot-password.html", &unknown_email).await;
-    let page = page_of_link(&app).await;
-    let reset_token = token(&page).to_owned();
+    let unknown_response = submit(&app, "/auth/forgot-password.html", &unknown_email).await;
+    let path = page_of_link(&app).await;
+    let reset_token = token(&path).to_owned();
     let reset = async |password: &str| {
         let fields = [("email", ADA), ("token", reset_token.as_str()), ("password", password)];
         submit(&app, "/auth/reset-password.html", &fields).await
     };
 
-    let opened = open(&app, &page).await;
-    let weak = reset("12345678").await;
-    let done = reset(NEW).await;
-    let spent = reset("another fine passphrase").await;
+    let page = open(&app, &path).await;
+    let weak_reset = reset("12345678").await;
+    let good_reset = reset(NEW).await;
+    let second_reset = reset("another fine passphrase").await;
 
-    assert_eq!(response.status, unknown.status);
-    assert_eq!(response.text(), unknown.text());
-    assert!(is_page(&opened) && opened.text().contains(&format!("value=\"{ADA}\"")));
-    assert!(weak.status == 400 && weak.text().contains("easy to guess"), "{}", weak.text());
-    assert_eq!(done.status, 303);
-    assert_eq!(done.header("location"), Some("reset-password.html?done=changed"));
-    assert!(spent.status == 400 && spent.text().contains("no longer valid"));
+    assert_eq!(response.status, unknown_response.status);
+    assert_eq!(response.text(), unknown_response.text());
+    assert!(is_page(&page) && page.text().contains(&format!("value=\"{ADA}\"")));
+    assert_eq!(weak_reset.status, 400);
+    assert!(weak_reset.text().contains("easy to guess"), "{}", weak_reset.text());
+    assert_eq!(good_reset.status, 303);
+    assert_eq!(good_reset.header("location"), Some("reset-password.html?done=changed"));
+    assert_eq!(second_reset.status, 400);
+    assert!(second_reset.text().contains("no longer valid"), "{}", second_reset.text());
     assert_eq!(sign_in(&app, PASSWORD).await.status, 401);
     assert_eq!(sign_in(&app, NEW).await.status, 200);
     assert_eq!(ada.get("/auth/me").await.status, 401);

@@ -18,6 +18,11 @@ on_both_databases!(
 );
 
 const PAGE: &str = "/admin/first-steps";
+/// States of steps.
+const DONE: &str = "Done";
+const OPEN: &str = "To do";
+const OPTIONAL: &str = "Optional";
+const NOT_LICENSED: &str = "Not in your licence";
 
 async fn send(ada: &Visitor<'_>, path: &str, fields: &[(&str, &str)]) -> TestResponse {
     let token = ada.csrf_token().await;
@@ -28,8 +33,8 @@ async fn send(ada: &Visitor<'_>, path: &str, fields: &[(&str, &str)]) -> TestRes
 /// Returns the states of the steps in the list.
 async fn states(ada: &Visitor<'_>) -> Vec<String> {
     let page = ada.get(PAGE).await.text();
-    let (_, list) = page.split_once("<tbody role=\"rowgroup\">").expect("a list");
-    let (list, _) = list.split_once("</tbody>").expect("its end");
+    let (_, list_start) = page.split_once("<tbody role=\"rowgroup\">").expect("a list");
+    let (list, _) = list_start.split_once("</tbody>").expect("its end");
     list.split("badge")
         .skip(1)
         .filter_map(|it| it.split(['>', '<']).nth(1))
@@ -40,40 +45,37 @@ async fn states(ada: &Visitor<'_>) -> Vec<String> {
 async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     let app = start_with_admin(TestConfig::on(database)).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
-    let anonymous = open(&app, "/admin/setup").await;
-    let continued = ada.get("/admin/setup").await;
+    let invalid_relay = [("host", "mail.example"), ("from", "nobody"), ("security", "tls")];
+    let relay = [("host", "127.0.0.1"), ("from", "pia@example.org"), ("security", "none")];
 
-    let first = states(&ada).await;
+    let setup_page = open(&app, "/admin/setup").await;
+    let setup_answer = ada.get("/admin/setup").await;
+    let states_before = states(&ada).await;
     let overview = ada.get("/admin").await.text();
-    let invalid = [("host", "mail.example"), ("from", "nobody"), ("security", "tls")];
-    let invalid_in_german = send(&ada, "email?lang=de", &invalid).await.text();
-    let invalid = send(&ada, "email", &invalid).await;
-    let overridden = app.count("setting_overrides").await;
-    let email = [("host", "127.0.0.1"), ("from", "pia@example.org"), ("security", "none")];
-    let email = send(&ada, "email", &email).await;
+    let german_refusal = send(&ada, "email?lang=de", &invalid_relay).await.text();
+    let refusal = send(&ada, "email", &invalid_relay).await;
+    let override_count = app.count("setting_overrides").await;
+    let email = send(&ada, "email", &relay).await;
     let test_email = send(&ada, "test-email", &[]).await;
     let registration = send(&ada, "registration", &[("policy", "invitation")]).await;
-    let unnamed = send(&ada, "group", &[("name", "")]).await;
+    let unnamed_group = send(&ada, "group", &[("name", "")]).await;
     let group = send(&ada, "group", &[("name", "Engineering")]).await;
     let page = ada.get(PAGE).await.text();
 
-    assert!(anonymous.text().contains("href=\"first-steps\""), "{}", anonymous.text());
-    assert_eq!(continued.header("location"), Some("../admin/first-steps"));
-    let done = "Done";
-    let open = "To do";
-    let free = "Optional";
-    assert_eq!(first, [done, open, open, free, open, open, free]);
+    assert!(setup_page.text().contains("href=\"first-steps\""), "{}", setup_page.text());
+    assert_eq!(setup_answer.header("location"), Some("../admin/first-steps"));
+    assert_eq!(states_before, [DONE, OPEN, OPEN, OPTIONAL, OPEN, OPEN, OPTIONAL]);
     assert!(overview.contains("4 steps left to do"), "{overview}");
-    assert_eq!(invalid.status, 400, "{}", invalid.text());
-    let quoted = "<p id=\"problem\">Prüfen Sie diese Angabe. <span lang=\"en\">";
-    assert!(invalid_in_german.contains(quoted), "{invalid_in_german}");
-    assert_eq!(unnamed.status, 400);
-    assert_eq!(overridden, 0, "a part was set");
-    assert!(invalid.text().contains("value=\"nobody\""), "{}", invalid.text());
+    assert_eq!(refusal.status, 400, "{}", refusal.text());
+    assert!(refusal.text().contains("value=\"nobody\""), "{}", refusal.text());
+    let german_error = "<p id=\"problem\">Prüfen Sie diese Angabe. <span lang=\"en\">";
+    assert!(german_refusal.contains(german_error), "{german_refusal}");
+    assert_eq!(override_count, 0, "a part was set");
+    assert_eq!(unnamed_group.status, 400);
     for answer in [email, test_email, registration, group] {
         assert_eq!(answer.status, 303, "{}", answer.text());
     }
-    assert_eq!(states(&ada).await, [done, open, open, done, open, done, done]);
+    assert_eq!(states(&ada).await, [DONE, OPEN, OPEN, DONE, OPEN, DONE, DONE]);
     assert!(ada.get("/admin").await.text().contains("3 steps left to do"));
     assert!(page.contains("127.0.0.1") && page.contains("Source: Console"), "{page}");
     assert!(page.contains(&format!("Source: Console · {ADA} · ")), "{page}");
@@ -102,50 +104,48 @@ async fn a_provider_and_a_password_of_a_relay_are_stored_encrypted(database: Tes
     ];
     let with_password = [&relay[..], &[("password", "a-s3cret-password")]].concat();
 
-    let no_endpoint = send(&ada, "provider", &provider[..2]).await;
-    let set_up = send(&ada, "provider", &provider).await;
-    let tested = send(&ada, "test-call", &[("key", "Ai")]).await;
-    let repeated = send(&ada, "provider", &provider).await;
+    let type_and_model = &provider[..2];
+    let no_endpoint = send(&ada, "provider", type_and_model).await;
+    let provider_answer = send(&ada, "provider", &provider).await;
+    let test_call = send(&ada, "test-call", &[("key", "Ai")]).await;
+    let second_provider_answer = send(&ada, "provider", &provider).await;
     let no_password = send(&ada, "email", &relay).await;
     let email = send(&ada, "email", &with_password).await;
 
     assert_eq!(no_endpoint.status, 400, "{}", no_endpoint.text());
     assert!(no_endpoint.text().contains("value=\"test-model\""), "{}", no_endpoint.text());
     assert_eq!(no_password.status, 400, "{}", no_password.text());
-    for answer in [set_up, repeated, email] {
+    for answer in [provider_answer, second_provider_answer, email] {
         assert_eq!(answer.status, 303, "{}", answer.text());
     }
-    assert!(tested.text().contains("Demo answer to"), "{}", tested.text());
-    let pages = [PAGE, "/admin/settings/Ai:ApiKey", "/admin/settings", "/admin/audit"];
-    for page in pages {
-        let page = ada.get(page).await;
+    assert!(test_call.text().contains("Demo answer to"), "{}", test_call.text());
+    for path in [PAGE, "/admin/settings/Ai:ApiKey", "/admin/settings", "/admin/audit"] {
+        let page = ada.get(path).await;
         assert_eq!(page.status, 200);
         assert!(!page.text().contains("s3cret"), "{}", page.text());
     }
     assert_eq!(app.count("setting_overrides WHERE value = '' AND sealed IS NOT NULL").await, 2);
-    let done = "Done";
-    assert_eq!(states(&ada).await[3..5], [done, done]);
+    // Email and the provider.
+    assert_eq!(states(&ada).await[3..5], [DONE, DONE]);
 }
 
 async fn a_step_is_done_by_whoever_set_it(database: TestDatabase) {
     let demo = Demo::start(0).expect("an upstream");
-    let config = TestConfig::on(database).with_upstream(&demo.endpoint()).with_mail();
-    let config = config
+    let config = TestConfig::on(database)
+        .with_upstream(&demo.endpoint())
+        .with_mail()
         .with("Server__PublicUrl", "https://pia.example")
         .with("LocalAuth__Registration", "closed");
     let app = start_with_admin(config.with("LocalAuth__Registration", "open")).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
-    let tested = send(&ada, "test-call", &[("key", "Ai")]).await;
-    let unknown = send(&ada, "test-call", &[("key", "other")]).await;
+    let test_call = send(&ada, "test-call", &[("key", "Ai")]).await;
+    let unknown_key = send(&ada, "test-call", &[("key", "other")]).await;
 
-    let done = "Done";
-    let open = "To do";
-    let free = "Optional";
-    assert_eq!(states(&ada).await, [done, open, done, done, done, done, free]);
-    assert_eq!(tested.status, 200);
-    assert_eq!(unknown.status, 404);
-    let page = tested.text();
+    assert_eq!(states(&ada).await, [DONE, OPEN, DONE, DONE, DONE, DONE, OPTIONAL]);
+    assert_eq!(test_call.status, 200);
+    assert_eq!(unknown_key.status, 404);
+    let page = test_call.text();
     assert!(page.contains("Demo answer to") && page.contains("First steps</h1>"), "{page}");
     assert!(page.contains("https://pia.example<") && page.contains("Source: Environment"));
     assert!(page.contains("API key") && page.contains("Set, not displayed"), "{page}");
@@ -154,14 +154,15 @@ async fn a_step_is_done_by_whoever_set_it(database: TestDatabase) {
 }
 
 async fn features_without_a_licence_are_no_steps(database: TestDatabase) {
-    let without = Terms { features: Some([Feature::Sync].into()), ..terms() };
-    let app = start_with_admin(TestConfig::on(database).licensed(Some(without))).await;
+    let sync_only = Terms { features: Some([Feature::Sync].into()), ..terms() };
+    let app = start_with_admin(TestConfig::on(database).licensed(Some(sync_only))).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
-    let none = "Not in your licence";
-    let found = states(&ada).await;
-    let call = send(&ada, "test-call", &[("key", "Ai")]).await;
+    let step_states = states(&ada).await;
+    let test_call = send(&ada, "test-call", &[("key", "Ai")]).await;
 
-    assert_eq!([&found[4], &found[6]], [none, none]);
-    assert_eq!(call.status, 403, "{}", call.text());
+    // The provider and groups.
+    assert_eq!(step_states[4], NOT_LICENSED);
+    assert_eq!(step_states[6], NOT_LICENSED);
+    assert_eq!(test_call.status, 403, "{}", test_call.text());
 }

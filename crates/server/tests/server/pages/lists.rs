@@ -31,6 +31,11 @@ fn links(html: &str, word: &str) -> Vec<String> {
     texts.filter(|it| it.starts_with(word)).map(str::to_owned).collect()
 }
 
+/// Returns the texts of links to accounts, which are their addresses.
+fn account_links(html: &str) -> Vec<String> {
+    links(html, "").into_iter().filter(|it| it.contains('@')).collect()
+}
+
 /// Returns the number of headings with a link.
 fn sort_links(html: &str) -> usize {
     let (before_rows, _) = html.split_once("</thead>").expect("a table");
@@ -48,24 +53,27 @@ async fn groups_are_paged_sorted_and_searched(database: TestDatabase) {
     }
     let open = async |query: &str| ada.get(&format!("/admin/groups{query}")).await.text();
 
-    let first = open("").await;
-    let second = open(&next_page(&first).expect("a second page")).await;
-    let sorted = open("?sort=-name").await;
-    let found = open("?search=TEAM+3&sort=-name").await;
-    let none = open("?search=zebra&lang=de").await;
+    let first_page = open("").await;
+    let second_page = open(&next_page(&first_page).expect("a second page")).await;
+    let descending_page = open("?sort=-name").await;
+    let thirties_page = open("?search=TEAM+3&sort=-name").await;
+    let empty_page = open("?search=zebra&lang=de").await;
 
-    let all = [links(&first, "Team"), links(&second, "Team")];
-    // The default group is the first row.
-    assert_eq!((all[0].len(), all[1].len()), (49, 11));
-    assert_eq!(all.concat(), teams);
-    assert_eq!(next_page(&second), None);
+    let first_teams = links(&first_page, "Team");
+    let second_teams = links(&second_page, "Team");
+    // A page has 50 rows. The first one is the default group.
+    assert_eq!(first_teams.len(), 49);
+    assert_eq!([first_teams, second_teams].concat(), teams);
+    assert_eq!(next_page(&second_page), None);
     let descending: Vec<_> = teams.iter().rev().take(50).cloned().collect();
-    assert_eq!(links(&sorted, "Team"), descending);
-    assert!(sorted.contains("aria-sort=\"descending\"><a href=\"?sort=name\">"), "{sorted}");
+    assert_eq!(links(&descending_page, "Team"), descending);
+    let heading = "aria-sort=\"descending\"><a href=\"?sort=name\">";
+    assert!(descending_page.contains(heading), "{descending_page}");
     let thirties: Vec<_> = (30..=39).rev().map(|it| format!("Team {it}")).collect();
-    assert_eq!(links(&found, "Team"), thirties);
-    assert!(none.contains("Keine Einträge gefunden"), "{none}");
-    assert!(none.contains("href=\"../admin/groups?lang=de\">Filter entfernen"), "{none}");
+    assert_eq!(links(&thirties_page, "Team"), thirties);
+    assert!(empty_page.contains("Keine Einträge gefunden"), "{empty_page}");
+    let reset = "href=\"../admin/groups?lang=de\">Filter entfernen";
+    assert!(empty_page.contains(reset), "{empty_page}");
 }
 
 async fn lists_are_sorted_by_each_column(database: TestDatabase) {
@@ -82,19 +90,20 @@ async fn lists_are_sorted_by_each_column(database: TestDatabase) {
 
     for (path, fields) in lists {
         for name in ["Alpha", "Beta"] {
-            let own = [("csrfToken", token.as_str()), ("name", name)];
-            let created = ada.post(path, &[], &form(&[&own[..], fields].concat())).await;
+            let common_fields = [("csrfToken", token.as_str()), ("name", name)];
+            let body = form(&[&common_fields[..], fields].concat());
+            let created = ada.post(path, &[], &body).await;
             assert!([200, 303].contains(&created.status), "{path}: {}", created.text());
         }
         let ascending = ada.get(&format!("{path}?sort=name")).await.text();
         let descending = ada.get(&format!("{path}?sort=-name")).await.text();
-        let found = ada.get(&format!("{path}?search=alph")).await.text();
+        let search = ada.get(&format!("{path}?search=alph")).await.text();
 
         assert!(ascending.find("Alpha") < ascending.find("Beta"), "{path}: {ascending}");
         assert!(descending.find("Beta") < descending.find("Alpha"), "{path}: {descending}");
         let headings = ascending.matches("<th scope=\"col\"").count();
         assert_eq!(sort_links(&ascending), headings, "{path}: {ascending}");
-        assert!(found.contains("Alpha") && !found.contains("Beta"), "{path}: {found}");
+        assert!(search.contains("Alpha") && !search.contains("Beta"), "{path}: {search}");
     }
 }
 
@@ -115,15 +124,14 @@ async fn users_are_sorted_by_address_and_age(database: TestDatabase) {
         for path in ["/admin/users", "/admin/groups/00000000-0000-7000-8000-000000000001"] {
             let list = ada.get(&format!("{path}{query}")).await.text();
 
-            let mut addresses = links(&list, "");
-            addresses.retain(|it| it.contains('@'));
-            assert_eq!(addresses, expected, "{path}{query}");
+            assert_eq!(account_links(&list), expected, "{path}{query}");
             assert_eq!(sort_links(&list), 2, "{path}{query}: {list}");
             assert!(!list.contains("First page"), "{path}{query}: {list}");
         }
     }
-    let later = ada.get("/admin/users?search=example&cursor=x").await.text();
-    assert!(later.contains("<a href=\"?search=example\">First page</a>"), "{later}");
+
+    let later_page = ada.get("/admin/users?search=example&cursor=x").await.text();
+    assert!(later_page.contains("<a href=\"?search=example\">First page</a>"), "{later_page}");
 }
 
 async fn users_are_selected_by_role_status_and_factor(database: TestDatabase) {
@@ -145,9 +153,7 @@ async fn users_are_selected_by_role_status_and_factor(database: TestDatabase) {
     ] {
         let list = ada.get(&format!("/admin/users?{query}")).await.text();
 
-        let mut addresses = links(&list, "");
-        addresses.retain(|it| it.contains('@'));
-        assert_eq!(addresses, expected, "{query}");
+        assert_eq!(account_links(&list), expected, "{query}");
         assert!(list.contains("Clear filters"), "{query}: {list}");
     }
 
@@ -240,11 +246,13 @@ async fn lists_by_time_are_read_in_both_directions(database: TestDatabase) {
         assert!(newest_first.contains("<a href=\"?sort=created\">"), "{newest_first}");
         let heading = "aria-sort=\"ascending\"><a href=\"?sort=-created\">";
         assert!(oldest_first.contains(heading), "{oldest_first}");
-        let count = if path == "/admin/invitations" { 2 } else { 1 };
-        assert_eq!(sort_links(&oldest_first), count, "{path}");
+        // Invitations are also sorted by the time when they expire.
+        let heading_count = if path == "/admin/invitations" { 2 } else { 1 };
+        assert_eq!(sort_links(&oldest_first), heading_count, "{path}");
     }
-    let found = ada.get("/admin/invitations?search=INVITED-ONE&sort=expires").await.text();
-    assert!(found.contains("invited-one") && !found.contains("invited-two"), "{found}");
+
+    let search = ada.get("/admin/invitations?search=INVITED-ONE&sort=expires").await.text();
+    assert!(search.contains("invited-one") && !search.contains("invited-two"), "{search}");
     for list in ["audit", "mail", "assignments", "feedback", "devices", "invitations"] {
         let page = ada.get(&format!("/admin/{list}?sort=created")).await.text();
         let field = "<input type=\"hidden\" name=\"sort\" value=\"created\">";

@@ -34,8 +34,8 @@ on_both_databases!(
 
 async fn a_model_is_tested(database: TestDatabase) {
     let demo = Demo::start(0).expect("an upstream");
-    let config = TestConfig::on(database).with_upstream(&demo.endpoint());
-    let config = config
+    let config = TestConfig::on(database)
+        .with_upstream(&demo.endpoint())
         .with("Ai__Providers__0__Id", "vendor/small 2")
         .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
         .with("Ai__Providers__0__Endpoint", "http://127.0.0.1:9")
@@ -44,19 +44,19 @@ async fn a_model_is_tested(database: TestDatabase) {
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
     let list = ada.get("/admin/models").await.text();
-    let tested = ada.submit("/admin/models/Ai/test").await;
-    let small = "/admin/models/Ai:Providers:vendor%2Fsmall%202";
-    let opened = ada.get(small).await;
-    let unreachable = ada.submit(&format!("{small}/test")).await;
+    let demo_test = ada.submit("/admin/models/Ai/test").await;
+    let small_path = "/admin/models/Ai:Providers:vendor%2Fsmall%202";
+    let small_page = ada.get(small_path).await;
+    let small_test = ada.submit(&format!("{small_path}/test")).await;
 
     assert!(list.contains("Not called yet") && list.contains("vendor%2Fsmall%202"), "{list}");
-    assert_eq!(tested.status, 200);
-    assert!(tested.text().contains("Demo answer to"), "{}", tested.text());
+    assert_eq!(demo_test.status, 200);
+    assert!(demo_test.text().contains("Demo answer to"), "{}", demo_test.text());
     assert_eq!(demo.call_counts().calls, 1);
-    assert_eq!(opened.status, 200, "{}", opened.text());
-    let text = unreachable.text();
-    assert!(text.contains("Provider not reachable"), "{text}");
-    assert!(!text.contains("127.0.0.1:9"), "{text}");
+    assert_eq!(small_page.status, 200, "{}", small_page.text());
+    let small_text = small_test.text();
+    assert!(small_text.contains("Provider not reachable"), "{small_text}");
+    assert!(!small_text.contains("127.0.0.1:9"), "{small_text}");
     let audit = ada.get("/admin/audit?action=Model.Tested").await.text();
     for object in ["model:Ai<", "model:Ai:Providers:vendor/small 2<"] {
         assert!(audit.contains(object), "{audit}");
@@ -100,9 +100,9 @@ async fn a_waiting_email_is_listed_without_its_link_and_discarded(database: Test
 
 async fn a_failed_email_has_the_current_address_of_its_account(database: TestDatabase) {
     let app = start_with_admin(TestConfig::on(database).with_mail()).await;
-    let bob = app.sign_up("bob@example.org").await.user.expect("an id");
+    let bob_id = app.sign_up("bob@example.org").await.user.expect("an id");
+    let bob = UserId(uuid::Uuid::try_parse(&bob_id).expect("an id"));
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
-    let bob = UserId(uuid::Uuid::try_parse(&bob).expect("an id"));
     let email = QueuedEmail::new("invitation").with("link", "https://pia.example/canary");
     app.queue(email.to_user(SystemClock.now(), bob)).await;
 
@@ -124,14 +124,14 @@ async fn a_test_email_reaches_the_administrator(database: TestDatabase) {
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
     let response = ada.submit("/admin/mail/test").await;
-    let subject = until(async || {
+    let recipients = until(async || {
         let mail = relay.next_mail().await;
         (mail.subject() == "Test email from this server").then_some(mail.to)
     })
     .await;
 
     assert_eq!(response.status, 303);
-    assert_eq!(subject, [ADA.to_owned()]);
+    assert_eq!(recipients, [ADA.to_owned()]);
 }
 
 async fn the_last_runs_of_maintenance_are_listed(database: TestDatabase) {
@@ -153,38 +153,35 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
     let app = start_with_admin(TestConfig::on(database).with("Server__Name", "Pia of Ada")).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
-    let all_settings = ada.get("/admin/settings").await.text();
-    let found_settings = ada.get("/admin/settings?search=server%3Aname").await.text();
-    let area = ada.get("/admin/settings?area=email").await.text();
-    let none = ada.get("/admin/settings?search=nothing").await.text();
-    let name = ada.get("/admin/settings/Server:Name").await.text();
-    let changed = ada.submit("/admin/settings/Server:Name/change").await;
-    let emptied = ada.submit("/admin/settings/Metrics:Token/change").await;
-    let german_emptied = ada.submit("/admin/settings/Metrics:Token/change?lang=de").await;
-    let german = ada.get("/admin/settings/Server:Name?lang=de").await.text();
+    let all_page = ada.get("/admin/settings").await.text();
+    let search_page = ada.get("/admin/settings?search=server%3Aname").await.text();
+    let area_page = ada.get("/admin/settings?area=email").await.text();
+    let empty_page = ada.get("/admin/settings?search=nothing").await.text();
+    let name_page = ada.get("/admin/settings/Server:Name").await.text();
+    let change_refusal = ada.submit("/admin/settings/Server:Name/change").await;
+    let empty_refusal = ada.submit("/admin/settings/Metrics:Token/change").await;
+    let german_empty_refusal = ada.submit("/admin/settings/Metrics:Token/change?lang=de").await;
+    let german_page = ada.get("/admin/settings/Server:Name?lang=de").await.text();
 
     for heading in ["Accounts and sign-in", "Rate limits", "Database and encryption"] {
-        assert!(all_settings.contains(&format!("{heading}</h2>")), "{heading}: {all_settings}");
+        assert!(all_page.contains(&format!("{heading}</h2>")), "{heading}: {all_page}");
     }
+    assert!(!all_page.contains("Other settings</h2>"), "a section is in no area: {all_page}");
+    assert!(!all_page.contains(JWT_KEY) && !all_page.contains(MASTER_KEY));
     assert!(
-        !all_settings.contains("Other settings</h2>"),
-        "a section is in no area: {all_settings}"
+        search_page.contains("Pia of Ada") && !search_page.contains("Smtp:Host"),
+        "{search_page}"
     );
-    assert!(!all_settings.contains(JWT_KEY) && !all_settings.contains(MASTER_KEY));
-    assert!(
-        found_settings.contains("Pia of Ada") && !found_settings.contains("Smtp:Host"),
-        "{found_settings}"
-    );
-    assert!(area.contains("Smtp:Host") && !area.contains("Server:Name"), "{area}");
-    assert!(none.contains("No entries found"), "{none}");
-    assert!(name.contains("Environment") && name.contains("Server__Name"), "{name}");
-    assert!(!name.contains("/change\""), "{name}");
-    assert_eq!(changed.status, 404);
-    assert_eq!(emptied.status, 400);
-    assert!(emptied.text().contains("reset the setting"), "{}", emptied.text());
-    assert!(german_emptied.text().contains("setzen Sie die Einstellung zurück"));
+    assert!(area_page.contains("Smtp:Host") && !area_page.contains("Server:Name"), "{area_page}");
+    assert!(empty_page.contains("No settings found"), "{empty_page}");
+    assert!(name_page.contains("Environment") && name_page.contains("Server__Name"), "{name_page}");
+    assert!(!name_page.contains("/change\""), "{name_page}");
+    assert_eq!(change_refusal.status, 404);
+    assert_eq!(empty_refusal.status, 400);
+    assert!(empty_refusal.text().contains("reset the setting"), "{}", empty_refusal.text());
+    assert!(german_empty_refusal.text().contains("setzen Sie die Einstellung zurück"));
     assert_eq!(app.count("setting_overrides").await, 0);
-    assert!(german.contains("den Server neu"), "{german}");
+    assert!(german_page.contains("den Server neu"), "{german_page}");
 }
 
 async fn the_reason_of_an_invalid_setting_is_quoted_on_german_pages(database: TestDatabase) {
@@ -266,19 +263,19 @@ async fn a_licence_in_force_is_replaced(database: TestDatabase) {
     };
     let another = licence(&Terms { licensee: "Another company".to_owned(), ..terms() });
 
-    let nonsense = replace("nonsense").await;
+    let refusal = replace("nonsense").await;
     let replaced = replace(&another).await;
     let page = ada.get("/admin/licence").await.text();
-    let stored = std::fs::read_to_string(app.dir.join("license.lic")).expect("a file");
+    let licence_file = std::fs::read_to_string(app.dir.join("license.lic")).expect("a file");
 
-    assert_eq!(nonsense.status, 400);
+    assert_eq!(refusal.status, 400);
     assert_eq!(replaced.status, 303, "{}", replaced.text());
-    assert!(nonsense.text().contains("keine Lizenz"), "{}", nonsense.text());
-    assert!(nonsense.text().contains("A test"), "{}", nonsense.text());
-    assert!(!nonsense.text().contains("hreflang"), "a form's answer cannot be opened again");
+    assert!(refusal.text().contains("keine Lizenz"), "{}", refusal.text());
+    assert!(refusal.text().contains("A test"), "{}", refusal.text());
+    assert!(!refusal.text().contains("hreflang"), "a form's answer cannot be opened again");
     assert!(page.contains("hreflang"), "{page}");
     assert!(page.contains("Another company") && !page.contains("A test"), "{page}");
-    assert_eq!(stored, format!("{}\n", another.trim_end()));
+    assert_eq!(licence_file, format!("{}\n", another.trim_end()));
     assert_eq!(app.count("audit_entries WHERE action = 'Licence.Replaced'").await, 1);
 }
 
@@ -317,7 +314,7 @@ async fn a_wait_after_wrong_passwords_is_displayed_until_it_ends(database: TestD
     let bob = app.sign_up("bob@example.org").await.user.expect("an id");
     let path = format!("/admin/users/{bob}");
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
-    let guess = async || {
+    let page_after_guesses = async || {
         let wrong = json!({ "email": "bob@example.org", "password": "a wrong password" });
         for _ in 0..5 {
             app.anonymous().post("/auth/login/local", &wrong).await;
@@ -325,19 +322,19 @@ async fn a_wait_after_wrong_passwords_is_displayed_until_it_ends(database: TestD
         ada.get(&path).await.text()
     };
 
-    let before = ada.get(&path).await.text();
-    let during = guess().await;
-    let lifted = ada.submit(&format!("{path}/lift-wait")).await;
-    let after = ada.get(&path).await.text();
-    let again = guess().await;
+    let first_page = ada.get(&path).await.text();
+    let delayed_page = page_after_guesses().await;
+    let lift = ada.submit(&format!("{path}/lift-wait")).await;
+    let lifted_page = ada.get(&path).await.text();
+    let delayed_again_page = page_after_guesses().await;
     clock.advance(Duration::from_secs(1));
-    let over = ada.get(&path).await.text();
+    let last_page = ada.get(&path).await.text();
 
-    assert_eq!(lifted.status, 303, "{}", lifted.text());
-    for page in [&during, &again] {
+    assert_eq!(lift.status, 303, "{}", lift.text());
+    for page in [&delayed_page, &delayed_again_page] {
         assert!(page.contains("Next attempt possible") && page.contains("/lift-wait"), "{page}");
     }
-    for page in [&before, &after, &over] {
+    for page in [&first_page, &lifted_page, &last_page] {
         assert!(!page.contains("Next attempt possible") && !page.contains("/lift-wait"), "{page}");
     }
 }
@@ -350,25 +347,25 @@ async fn members_who_used_most_are_listed_for_administrators(database: TestDatab
     let olga = Visitor::sign_in(&app, "admin", "olga@example.org").await;
     app.admin("group set default credits.daily=100").await.expect("a limit");
     let path = "/admin/groups/00000000-0000-7000-8000-000000000001";
-    let now = SystemClock.now().micros() / 1_000_000;
+    let now_seconds = SystemClock.now().micros() / 1_000_000;
+    let quarter_hour = now_seconds / (15 * 60);
+    let today = now_seconds / (24 * 60 * 60);
 
-    let before = ada.get(path).await.text();
+    let page_before = ada.get(path).await.text();
     app.execute(&format!(
         "INSERT INTO credit_windows (key, kind, owner_id, user_id, total, used, reserved, \
              last_used, buckets) \
-         SELECT 'ada:daily', 'daily', id, id, 0, 42000000, 0, 0, '{}:42000000' FROM accounts \
-             WHERE email = '{ADA}'",
-        now / (15 * 60)
+         SELECT 'ada:daily', 'daily', id, id, 0, 42000000, 0, 0, '{quarter_hour}:42000000' \
+             FROM accounts WHERE email = '{ADA}'"
     ))
     .await;
-    app.execute(&format!("INSERT INTO usage_users SELECT id, {} FROM accounts", now / 86_400))
-        .await;
-    let after = ada.get(path).await.text();
-    let of_manager = olga.get(path).await;
+    app.execute(&format!("INSERT INTO usage_users SELECT id, {today} FROM accounts")).await;
+    let page = ada.get(path).await.text();
+    let manager_page = olga.get(path).await;
 
-    assert!(before.contains("No member has used credits in this period"), "{before}");
-    assert!(after.contains("The members who have used most of this budget"), "{after}");
-    assert!(after.contains(">42</td>") && after.contains(">42%</td>"), "{after}");
-    assert_eq!(of_manager.status, 200);
-    assert!(!of_manager.text().contains("42%"), "{}", of_manager.text());
+    assert!(page_before.contains("No member has used credits in this period"), "{page_before}");
+    assert!(page.contains("The members who have used most of this budget"), "{page}");
+    assert!(page.contains(">42</td>") && page.contains(">42%</td>"), "{page}");
+    assert_eq!(manager_page.status, 200);
+    assert!(!manager_page.text().contains("42%"), "{}", manager_page.text());
 }

@@ -19,27 +19,31 @@ async fn an_address_is_changed_by_a_link_to_the_new_one(database: TestDatabase) 
     let ada = Visitor::sign_in(&app, "account", ADA).await;
     let csrf = ("csrfToken", &*ada.csrf_token().await);
 
-    let wrong = [csrf, ("email", NEW), ("proof", "wrong horse battery")];
-    let wrong = ada.post("/account/email", &[], &form(&wrong)).await;
-    let requested =
-        ada.post("/account/email", &[], &form(&[csrf, ("email", NEW), ("proof", PASSWORD)])).await;
-    let link = link_to(&app, NEW).await;
-    let signed_out = app.anonymous().send("GET", target(&app, &link), &[super::HTML], b"").await;
-    let page = ada.get(target(&app, &link)).await;
-    let token = link.rsplit_once("token=").expect("a token").1;
-    let confirm = form(&[csrf, ("email", NEW), ("token", token)]);
-    let confirmed = ada.post("/account/email/confirm", &[], &confirm).await;
-    let second_response = ada.post("/account/email/confirm", &[], &confirm).await;
-    let renamed =
-        ada.post("/account/name", &[], &form(&[csrf, ("displayName", "Ada <b>King</b>")])).await;
+    let request_change = async |proof: &str| {
+        let body = form(&[csrf, ("email", NEW), ("proof", proof)]);
+        ada.post("/account/email", &[], &body).await
+    };
 
-    assert_eq!(wrong.status, 403, "{}", wrong.text());
-    assert_eq!(requested.header("location"), Some("../account?done=address-requested"));
-    assert_eq!(signed_out.status, 303);
+    let refusal = request_change("wrong horse battery").await;
+    let change = request_change(PASSWORD).await;
+    let link = link_to(&app, NEW).await;
+    let path = target(&app, &link);
+    let anonymous_page = app.anonymous().send("GET", path, &[super::HTML], b"").await;
+    let page = ada.get(path).await;
+    let token = link.rsplit_once("token=").expect("a token").1;
+    let confirmation_form = form(&[csrf, ("email", NEW), ("token", token)]);
+    let confirmation = ada.post("/account/email/confirm", &[], &confirmation_form).await;
+    let second_confirmation = ada.post("/account/email/confirm", &[], &confirmation_form).await;
+    let name_form = form(&[csrf, ("displayName", "Ada <b>King</b>")]);
+    let renaming = ada.post("/account/name", &[], &name_form).await;
+
+    assert_eq!(refusal.status, 403, "{}", refusal.text());
+    assert_eq!(change.header("location"), Some("../account?done=address-requested"));
+    assert_eq!(anonymous_page.status, 303);
     assert!(page.text().contains(NEW) && page.text().contains(token), "{}", page.text());
-    assert_eq!(confirmed.header("location"), Some("../../account?done=address-changed"));
-    assert_eq!(second_response.status, 400, "{}", second_response.text());
-    assert_eq!(renamed.status, 303);
+    assert_eq!(confirmation.header("location"), Some("../../account?done=address-changed"));
+    assert_eq!(second_confirmation.status, 400, "{}", second_confirmation.text());
+    assert_eq!(renaming.status, 303);
     let profile = ada.get("/account").await;
     assert!(profile.text().contains("Ada &#60;b&#62;King&#60;/b&#62;"), "{}", profile.text());
     for (email, status) in [(ADA, 401), (NEW, 303)] {
