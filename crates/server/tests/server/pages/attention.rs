@@ -24,12 +24,18 @@ const ANOTHER_KEY: &str = "b81d64f07a2c9e35d1f80b6c47a3e92f5d0c8b7164e3f29a0d5b8
 async fn problems(ada: &Visitor<'_>) -> Vec<(String, String)> {
     let response = ada.get("/api/admin/problems").await;
     assert_eq!(response.status, 200, "{}", response.text());
-    let text = |it: &Value, key: &str| it[key].as_str().unwrap_or_default().to_owned();
-    let problems = response.body.as_array().expect("a list").iter();
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let problems = response.body.as_array().expect("a list");
     problems
+        .iter()
         .map(|it| (text(it, "kind"), text(it, "subject")))
         .filter(|(kind, _)| kind != "volume_nearly_full")
         .collect()
+}
+
+/// Returns a problem as [`problems`] does.
+fn problem(kind: &str, subject: &str) -> (String, String) {
+    (kind.to_owned(), subject.to_owned())
 }
 
 async fn failures_need_attention_until_they_end(database: TestDatabase) {
@@ -41,7 +47,7 @@ async fn failures_need_attention_until_they_end(database: TestDatabase) {
         (!page.contains("Not run yet") && !page.contains("Running")).then_some(())
     })
     .await;
-    let before = problems(&ada).await;
+    let problems_before = problems(&ada).await;
     let email = QueuedEmail::new("invitation").with("link", "https://pia.example/canary");
     for address in ["eve@example.org", "bob@example.org"] {
         app.queue(email.clone().to_address(SystemClock.now(), address)).await;
@@ -50,20 +56,22 @@ async fn failures_need_attention_until_they_end(database: TestDatabase) {
     app.execute("UPDATE mails SET failed_at = queued_at, sealed = NULL, failure = 'refused'").await;
     app.execute("UPDATE maintenance_runs SET last_error = 'canary' WHERE name = 'feedback'").await;
     ada.submit("/admin/models/Ai/test").await;
-    let during = problems(&ada).await;
+    let problems_during = problems(&ada).await;
     let page = ada.get("/admin").await.text();
-    let german = ada.get("/admin?lang=de").await.text();
+    let german_page = ada.get("/admin?lang=de").await.text();
     app.execute("DELETE FROM mails").await;
     app.execute("UPDATE maintenance_runs SET last_error = NULL").await;
-    let after = problems(&ada).await;
+    let problems_after = problems(&ada).await;
 
     // Ada has a password only.
-    let lasting = ("admins_without_factor".to_owned(), String::new());
-    assert_eq!(before, std::slice::from_ref(&lasting));
-    let expected =
-        [("model_failed", "Ai"), ("emails_failed", ""), ("maintenance_failed", "feedback")];
-    let expected = expected.map(|(kind, subject)| (kind.to_owned(), subject.to_owned()));
-    assert_eq!(during, [&expected[..], std::slice::from_ref(&lasting)].concat());
+    assert_eq!(problems_before, [problem("admins_without_factor", "")]);
+    let failures = [
+        problem("model_failed", "Ai"),
+        problem("emails_failed", ""),
+        problem("maintenance_failed", "feedback"),
+        problem("admins_without_factor", ""),
+    ];
+    assert_eq!(problems_during, failures);
     for text in [
         "Provider not reachable",
         "Failed to send: 2",
@@ -73,20 +81,22 @@ async fn failures_need_attention_until_they_end(database: TestDatabase) {
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    assert!(german.contains("Nicht gesendet: 2"), "{german}");
+    assert!(german_page.contains("Nicht gesendet: 2"), "{german_page}");
     assert!(!page.contains("canary"), "{page}");
-    assert_eq!(after, [("model_failed".to_owned(), "Ai".to_owned()), lasting]);
+    let lasting = [problem("model_failed", "Ai"), problem("admins_without_factor", "")];
+    assert_eq!(problems_after, lasting);
 }
 
 async fn a_budget_that_is_nearly_used_up_needs_attention(database: TestDatabase) {
     let app = start_with_admin(TestConfig::on(database)).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     app.admin("group set default credits.group-daily=100").await.expect("a limit");
-    let quarter = SystemClock.now().micros() / (15 * 60 * 1_000_000);
-    let used = |credits: i64| {
-        format!(
-            "UPDATE credit_windows SET used = {credits}000000, buckets = '{quarter}:{credits}000000'"
-        )
+    let quarter_hour = SystemClock.now().micros() / (15 * 60 * 1_000_000);
+    let set_used = async |credits: i64| {
+        let micros = credits * 1_000_000;
+        let buckets = format!("{quarter_hour}:{micros}");
+        app.execute(&format!("UPDATE credit_windows SET used = {micros}, buckets = '{buckets}'"))
+            .await;
     };
     app.execute(
         "INSERT INTO credit_windows (key, kind, owner_id, group_id, total, used, reserved, \
@@ -96,19 +106,17 @@ async fn a_budget_that_is_nearly_used_up_needs_attention(database: TestDatabase)
     )
     .await;
 
-    app.execute(&used(79)).await;
-    let below = ada.get("/admin").await.text();
-    app.execute(&used(80)).await;
-    let reached = ada.get("/admin").await.text();
-    let german = ada.get("/admin?lang=de").await.text();
+    set_used(79).await;
+    let page_below_limit = ada.get("/admin").await.text();
+    set_used(80).await;
+    let page = ada.get("/admin").await.text();
+    let german_page = ada.get("/admin?lang=de").await.text();
 
-    assert!(!below.contains("Budget of"), "{below}");
-    assert!(reached.contains("Budget of Default"), "{reached}");
-    assert!(reached.contains("80% of the 100 credits for 24 hours are used"), "{reached}");
-    assert!(
-        german.contains("80\u{a0}% von 100 Credits für 24 Stunden sind verbraucht"),
-        "{german}"
-    );
+    assert!(!page_below_limit.contains("Budget of"), "{page_below_limit}");
+    assert!(page.contains("Budget of Default"), "{page}");
+    assert!(page.contains("80% of the 100 credits for 24 hours are used"), "{page}");
+    let german_text = "80\u{a0}% von 100 Credits für 24 Stunden sind verbraucht";
+    assert!(german_page.contains(german_text), "{german_page}");
 }
 
 async fn a_secret_under_another_master_key_needs_attention(database: TestDatabase) {
@@ -117,8 +125,8 @@ async fn a_secret_under_another_master_key_needs_attention(database: TestDatabas
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     let token = ada.csrf_token().await;
     let fields = form(&[("csrfToken", &token), ("secret", SECRET)]);
-    let stored = ada.post("/admin/settings/Metrics:Token/change", &[], &fields).await;
-    let before = problems(&ada).await;
+    let change = ada.post("/admin/settings/Metrics:Token/change", &[], &fields).await;
+    let problems_before = problems(&ada).await;
     let with_another_key = TestConfig::beside(&app)
         .with("Admin:RequireSecondFactor", false)
         .with("Encryption__MasterKey", ANOTHER_KEY)
@@ -127,19 +135,19 @@ async fn a_secret_under_another_master_key_needs_attention(database: TestDatabas
         .await;
     let ada = Visitor::sign_in(&with_another_key, "admin", ADA).await;
 
-    let during = problems(&ada).await;
+    let problems_during = problems(&ada).await;
     let page = ada.get("/admin").await.text();
-    let german = ada.get("/admin?lang=de").await.text();
+    let german_page = ada.get("/admin?lang=de").await.text();
     ada.submit("/admin/settings/Metrics:Token/reset").await;
-    let after = problems(&ada).await;
+    let problems_after = problems(&ada).await;
 
-    let unreadable = ("setting_unreadable".to_owned(), "Metrics:Token".to_owned());
-    assert_eq!(stored.status, 303, "{}", stored.text());
-    assert!(!before.contains(&unreadable), "{before:?}");
-    assert!(during.contains(&unreadable), "{during:?}");
+    let unreadable = problem("setting_unreadable", "Metrics:Token");
+    assert_eq!(change.status, 303, "{}", change.text());
+    assert!(!problems_before.contains(&unreadable), "{problems_before:?}");
+    assert!(problems_during.contains(&unreadable), "{problems_during:?}");
     for text in ["Setting Metrics:Token", "Not in effect", "admin/settings/Metrics:Token"] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    assert!(german.contains("Einstellung Metrics:Token"), "{german}");
-    assert!(!after.contains(&unreadable), "{after:?}");
+    assert!(german_page.contains("Einstellung Metrics:Token"), "{german_page}");
+    assert!(!problems_after.contains(&unreadable), "{problems_after:?}");
 }

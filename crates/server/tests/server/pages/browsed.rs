@@ -39,13 +39,13 @@ async fn the_set_up_page_works_by_keyboard_in_a_narrow_window() {
 
     browser.goto(&address(&app, "/admin/setup")).await;
     browser.press([TAB]).await;
-    let first = browser.focused_name().await;
+    let first_field = browser.focused_name().await;
     browser.press("a guess".chars().chain([TAB])).await;
-    let second = browser.focused_name().await;
+    let second_field = browser.focused_name().await;
     browser.press("no licence".chars().chain([TAB, ENTER])).await;
 
-    assert_eq!(first, "token");
-    assert_eq!(second, "license");
+    assert_eq!(first_field, "token");
+    assert_eq!(second_field, "license");
     let alert = browser.text_of("[role=alert]").await;
     assert!(alert.contains("The setup token is wrong"), "{alert}");
     assert_eq!(browser.focused_name().await, alert);
@@ -59,35 +59,37 @@ async fn the_set_up_page_works_by_keyboard_in_a_narrow_window() {
 /// same site from those of others.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_account_is_created_in_german_with_the_keyboard_alone() {
-    let rules = ("LocalAuth__RequireBusinessDeclaration", "true");
-    let app = TestConfig::on(TestDatabase::sqlite()).with(rules.0, rules.1).start().await;
+    let app = TestConfig::on(TestDatabase::sqlite())
+        .with("LocalAuth__RequireBusinessDeclaration", "true")
+        .start()
+        .await;
     let browser = Browser::start("de-AT, de;q=0.9, en;q=0.5").await;
     browser.resize(320, 640).await;
 
     browser.goto(&address(&app, "/auth/register.html")).await;
-    let german = browser.text_of("h1").await;
-    let too_wide = browser.is_too_wide().await;
+    let heading = browser.text_of("h1").await;
+    let is_too_wide = browser.is_too_wide().await;
     browser.press([TAB]).await;
-    let first = browser.focused_name().await;
+    let first_field = browser.focused_name().await;
     // Submits the password alone.
     browser.press([TAB].into_iter().chain(PASSWORD.chars()).chain([ENTER])).await;
     let errors = browser.text_of("[role=alert]").await;
-    let focused = browser.focused_name().await;
+    let focused_alert = browser.focused_name().await;
     browser.press([TAB, ENTER]).await;
-    let followed = browser.focused_name().await;
+    let field_with_error = browser.focused_name().await;
     browser.press("ada@example.org".chars().chain([TAB])).await;
     browser.press(PASSWORD.chars().chain([TAB, TAB])).await;
     browser.press([DOWN, TAB, TAB, ENTER]).await;
 
-    assert_eq!(german, "Konto erstellen");
-    assert!(!too_wide);
-    assert_eq!(first, "email");
+    assert_eq!(heading, "Konto erstellen");
+    assert!(!is_too_wide);
+    assert_eq!(first_field, "email");
     assert!(errors.contains("Ihre E-Mail-"), "{errors}");
     assert!(errors.contains("privat nutzen"), "{errors}");
-    assert_eq!(focused, errors);
-    assert_eq!(followed, "email");
-    let heading = browser.text_of("main:not(:has(form)) h1").await;
-    assert_eq!(heading, "Konto erstellt");
+    assert_eq!(focused_alert, errors);
+    assert_eq!(field_with_error, "email");
+    let last_heading = browser.text_of("main:not(:has(form)) h1").await;
+    assert_eq!(last_heading, "Konto erstellt");
     browser.assert_no_errors().await;
     let envelope = json!({ "email": "ada@example.org", "password": PASSWORD });
     let signed_in = app.anonymous().post("/auth/login/local", &envelope).await;
@@ -159,8 +161,8 @@ async fn errors_of_a_policy_are_displayed_while_it_is_typed() {
     browser.press(r#"{ "enforce": { "a": 1, } }"#.chars()).await;
     let error = "Das ist kein gültiges JSON: Prüfen Sie Zeile 1, Spalte 24.";
     until(async || (browser.text_of(STATUS).await == error).then_some(())).await;
-    let marked = browser.property(&field, "ariaInvalid").await;
-    let thick = browser.run(&border, json!([])).await;
+    let is_invalid = browser.property(&field, "ariaInvalid").await;
+    let invalid_border = browser.run(&border, json!([])).await;
     browser.run(&clear, json!([])).await;
     browser.press(r#"{ "enforced": {} }"#.chars()).await;
     until(async || {
@@ -172,7 +174,8 @@ async fn errors_of_a_policy_are_displayed_while_it_is_typed() {
     browser.press("{}".chars()).await;
     until(async || browser.text_of(STATUS).await.is_empty().then_some(())).await;
 
-    assert_eq!((&marked, &thick), (&json!("true"), &json!("2px")));
+    assert_eq!(is_invalid, "true");
+    assert_eq!(invalid_border, "2px");
     assert_eq!(browser.property(&field, "ariaInvalid").await, "false");
     assert_eq!(browser.run(&border, json!([])).await, "1px");
     browser.assert_no_errors().await;
@@ -190,13 +193,13 @@ async fn errors_of_a_form_of_the_console_lead_to_its_fields() {
 
     browser.press([ENTER]).await;
     let alert = browser.text_of("[role=alert]").await;
-    let focused = browser.focused_name().await;
+    let focused_alert = browser.focused_name().await;
     browser.press([TAB, ENTER]).await;
-    let followed = browser.focused_name().await;
+    let field_with_error = browser.focused_name().await;
 
     assert!(alert.contains("Accent colour: Enter a colour as #RRGGBB."), "{alert}");
-    assert_eq!(focused, alert);
-    assert_eq!(followed, "accentColor");
+    assert_eq!(focused_alert, alert);
+    assert_eq!(field_with_error, "accentColor");
     browser.assert_no_errors().await;
 }
 
@@ -213,15 +216,15 @@ async fn work_in_progress_is_refreshed_unless_it_has_the_focus() {
     browser.goto(&address(&app, "/admin/mail")).await;
     browser.run("document.querySelector('#queue a').focus()", json!([])).await;
 
-    let was_live = browser.run(IS_LIVE, json!([])).await;
+    let is_live_at_first = browser.run(IS_LIVE, json!([])).await;
     app.execute("UPDATE mails SET failed_at = queued_at, sealed = NULL, failure = 'refused'").await;
     until(async || (browser.run(IS_LIVE, json!([])).await == false).then_some(())).await;
-    let focused = browser.run(STATUS, json!([])).await;
+    let status_with_focus = browser.run(STATUS, json!([])).await;
     browser.run("document.activeElement.blur()", json!([])).await;
     until(async || (browser.run(STATUS, json!([])).await == "Failed").then_some(())).await;
 
-    assert_eq!(was_live, true);
-    assert_eq!(focused, "Retrying");
+    assert_eq!(is_live_at_first, true);
+    assert_eq!(status_with_focus, "Retrying");
     browser.assert_no_errors().await;
 }
 
@@ -252,6 +255,9 @@ async fn the_keyboard_reaches_each_control_in_order_with_visible_focus() {
 /// Passkeys need a script, and are offered here to prove that none runs.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_console_works_without_scripts() {
+    const IS_PASSKEY_OFFERED: &str =
+        "return document.querySelector('#passkey button').checkVisibility()";
+    const COUNT_PASSKEY_ERRORS: &str = "return document.querySelectorAll('#passkey .fault').length";
     let forwarder = Forwarder::new().await;
     let origin = forwarder.origin();
     let config = TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin);
@@ -262,32 +268,31 @@ async fn the_console_works_without_scripts() {
 
     browser.goto(&format!("{origin}/admin/login?next=%2Fadmin%2Fgroups")).await;
     browser.find("#passkey form[hidden]").await;
-    let displayed = "return document.querySelector('#passkey button').checkVisibility()";
-    let displayed = browser.run(displayed, json!([])).await;
-    let by_script = "return document.querySelectorAll('#passkey .fault').length";
-    let by_script = browser.run(by_script, json!([])).await;
+    let is_passkey_offered = browser.run(IS_PASSKEY_OFFERED, json!([])).await;
+    let passkey_error_count = browser.run(COUNT_PASSKEY_ERRORS, json!([])).await;
     browser.type_into("#password-email", ADA).await;
     browser.type_into("#password-password", PASSWORD).await;
     browser.click_on("#password button").await;
-    let groups = browser.text_of(".wide h1").await;
+    let list_heading = browser.text_of(".wide h1").await;
     browser.type_into("#new-name", "Sales").await;
     browser.click_on("#new button").await;
-    let created = browser.text_of("[role=status]").await;
-    let group = browser.text_of("h1").await;
+    let group_notice = browser.text_of("[role=status]").await;
+    let group_heading = browser.text_of("h1").await;
     browser.click_on("footer a[lang=de]").await;
-    let german = browser.text_of("html[lang=de] .beside button").await;
+    let german_button = browser.text_of("html[lang=de] .beside button").await;
     browser.click_on("html[lang=de] .beside button").await;
-    let signed_out = browser.text_of(".narrow [role=status]").await;
+    let sign_out_notice = browser.text_of(".narrow [role=status]").await;
     browser.goto(&format!("{origin}/admin/groups")).await;
-    let login = browser.url().await;
+    let last_url = browser.url().await;
 
-    assert_eq!(displayed, false);
-    assert_eq!(by_script, 0);
-    assert_eq!(groups, "Groups");
-    assert_eq!([&*created, &*group], ["Created.", "Sales"]);
-    assert_eq!(german, "Abmelden");
-    assert_eq!(signed_out, "Sie sind abgemeldet.");
-    assert!(login.contains("/admin/login?next="), "{login}");
+    assert_eq!(is_passkey_offered, false);
+    assert_eq!(passkey_error_count, 0);
+    assert_eq!(list_heading, "Groups");
+    assert_eq!(group_notice, "Created.");
+    assert_eq!(group_heading, "Sales");
+    assert_eq!(german_button, "Abmelden");
+    assert_eq!(sign_out_notice, "Sie sind abgemeldet.");
+    assert!(last_url.contains("/admin/login?next="), "{last_url}");
     assert_eq!(app.count("user_groups WHERE name = 'Sales'").await, 1);
     browser.assert_no_errors().await;
 }

@@ -21,8 +21,25 @@ const PICTURES: [(&str, &str); 5] = [
     ("users", "/admin/users"),
     ("account", "/account"),
 ];
-/// Pictures of these are also taken on a phone.
+/// Pictures that are also taken on a phone.
 const ON_A_PHONE: [&str; 2] = ["overview", "account"];
+
+/// Variant of a picture: the window in which it is taken.
+struct Variant {
+    /// Suffix of the file's name.
+    name: &'static str,
+    width: u32,
+    height: u32,
+    /// Preferred colours: `light` or `dark`.
+    colours: &'static str,
+    is_phone: bool,
+}
+
+const VARIANTS: [Variant; 3] = [
+    Variant { name: "light", width: 1280, height: 1200, colours: "light", is_phone: false },
+    Variant { name: "dark", width: 1280, height: 1200, colours: "dark", is_phone: false },
+    Variant { name: "phone", width: 390, height: 844, colours: "light", is_phone: true },
+];
 
 /// Statements that add the usage of the 29 days before today.
 const USAGE_OF_A_MONTH: &str = "
@@ -68,8 +85,8 @@ async fn company() -> TestApp {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_handbook_names_the_pictures_that_are_taken() {
     let temporary = tempfile::tempdir().expect("a folder");
-    let folder = std::env::var_os("PIA_TEST_PICTURES").map(PathBuf::from);
-    let folder = folder.unwrap_or_else(|| temporary.path().to_owned());
+    let folder = std::env::var_os("PIA_TEST_PICTURES")
+        .map_or_else(|| temporary.path().to_owned(), PathBuf::from);
     let app = company().await;
     let browser = Browser::start("en").await;
     let url = |path: &str| format!("http://{}{path}", app.addr);
@@ -77,16 +94,12 @@ async fn the_handbook_names_the_pictures_that_are_taken() {
     let mut taken = Vec::new();
 
     for (name, path) in PICTURES {
-        let mut variants = vec![("light", (1280, 1200), "light"), ("dark", (1280, 1200), "dark")];
-        if ON_A_PHONE.contains(&name) {
-            variants.push(("phone", (390, 844), "light"));
-        }
-        for (variant, (width, height), colours) in variants {
-            browser.resize(width, height).await;
-            browser.prefer_colours(colours).await;
+        for variant in VARIANTS.iter().filter(|it| !it.is_phone || ON_A_PHONE.contains(&name)) {
+            browser.resize(variant.width, variant.height).await;
+            browser.prefer_colours(variant.colours).await;
             browser.goto(&url(path)).await;
             assert!(!browser.text_of("h1").await.is_empty(), "{path}");
-            let file = format!("{name}-{variant}.png");
+            let file = format!("{name}-{}.png", variant.name);
             browser.picture(&folder.join(&file)).await;
             taken.push(file);
         }

@@ -15,12 +15,13 @@ use serde_json::json;
 use super::proofs::STALE;
 use super::signed_in::ADA;
 
-/// Time in which a person is to have done both.
+/// Maximum time in which both a second factor and a passkey are set up.
 const MAX_DURATION: Duration = Duration::from_mins(1);
 
-/// Returns the code that an authenticator app shows for a typed secret.
-fn code(typed: &str) -> String {
-    let secret: String = typed.split_whitespace().collect();
+/// Returns the code that an authenticator app has now for a secret, which a page displays in
+/// groups of letters.
+fn code(displayed_secret: &str) -> String {
+    let secret: String = displayed_secret.split_whitespace().collect();
     let uri = format!("otpauth://totp/Pia:ada?secret={secret}&issuer=Pia");
     let totp = totp_rs::Totp::from_url(&uri).expect("TOTP");
     let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");
@@ -53,9 +54,9 @@ async fn create_passkey(browser: &Browser) {
     assert!(page.contains("Your passkey is added") && page.contains("Work laptop"), "{page}");
 }
 
-/// Waits until the first page of the account is open.
-async fn signed_in(browser: &Browser, account: &str) {
-    until(async || (browser.url().await == account).then_some(())).await;
+/// Waits until a page is open.
+async fn wait_for_url(browser: &Browser, url: &str) {
+    until(async || (browser.url().await == url).then_some(())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -81,7 +82,7 @@ async fn an_authenticator_app_and_a_passkey_are_set_up_within_a_minute_and_sign_
 
     // With autofill the authenticator offers the passkey by itself.
     browser.click_on(".beside button").await;
-    signed_in(&browser, &format!("{origin}/account")).await;
+    wait_for_url(&browser, &format!("{origin}/account")).await;
     // Without it, the person uses the button.
     let hidden = json!({ "cmd": "Page.addScriptToEvaluateOnNewDocument", "params": {
         "source": "PublicKeyCredential.isConditionalMediationAvailable = async () => false",
@@ -89,7 +90,7 @@ async fn an_authenticator_app_and_a_passkey_are_set_up_within_a_minute_and_sign_
     browser.command("POST", "goog/cdp/execute", &hidden).await;
     browser.click_on(".beside button").await;
     browser.click_on("#passkey form:not([hidden]) button").await;
-    signed_in(&browser, &format!("{origin}/account")).await;
+    wait_for_url(&browser, &format!("{origin}/account")).await;
 
     assert!(duration < MAX_DURATION, "{duration:?}");
     browser.assert_no_errors().await;
