@@ -42,7 +42,7 @@ pub(crate) async fn responses(
         }
         ChatAnswer::Stream(answer) => {
             let mut translator = stream::Events::new(response);
-            Ok(events(answer.map(move |it| translator.translated(&it))))
+            Ok(events(answer.map(move |it| translator.translate(&it))))
         }
     }
 }

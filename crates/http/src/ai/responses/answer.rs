@@ -20,6 +20,11 @@ const ECHOED_FIELDS: [&str; 10] = [
     "top_p",
 ];
 
+/// Reason for the end of a completion that reached the maximum number of tokens.
+const FINISH_LENGTH: &str = "length";
+/// Reason for the end of a completion that was filtered; also that of the response.
+const FILTER: &str = "content_filter";
+
 /// Fields of the request that a response repeats.
 #[derive(Debug, Clone)]
 pub(super) struct Echo(Map<String, Value>);
@@ -56,10 +61,6 @@ pub(super) struct Response {
     echo: Echo,
 }
 
-/// Reasons for an incomplete response.
-const FINISH_LENGTH: &str = "length";
-const FILTER: &str = "content_filter";
-
 impl Response {
     pub(super) fn new(echo: Echo) -> Self {
         let created_at = SystemClock.now().micros() / 1_000_000;
@@ -90,7 +91,12 @@ impl Response {
     }
 
     /// Returns the final response object for a finish reason.
-    pub(super) fn ended(&self, reason: &str, output: &[Value], usage: Option<&Value>) -> Value {
+    pub(super) fn final_object(
+        &self,
+        reason: &str,
+        output: &[Value],
+        usage: Option<&Value>,
+    ) -> Value {
         let incomplete_reason = match reason {
             FINISH_LENGTH => "max_output_tokens",
             FILTER => FILTER,
@@ -119,7 +125,7 @@ impl Response {
 
         let usage = completion.get("usage").filter(|it| !it.is_null());
 
-        Ok(self.ended(text(choice, "/finish_reason"), &output, usage))
+        Ok(self.final_object(text(choice, "/finish_reason"), &output, usage))
     }
 }
 

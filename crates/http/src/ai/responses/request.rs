@@ -15,7 +15,7 @@ const UNSUPPORTED: [&str; 4] = ["previous_response_id", "conversation", "prompt"
 const SHARED_FIELDS: [&str; 5] =
     ["model", "temperature", "top_p", "parallel_tool_calls", "top_logprobs"];
 
-/// Translated request.
+/// Request for a response, translated into one for a chat completion.
 pub(super) struct TranslatedRequest {
     /// Body of the chat completion request.
     pub(super) chat: Bytes,
@@ -101,12 +101,11 @@ fn add_item(messages: &mut Vec<Value>, item: &Value) -> Result<(), &'static str>
             messages.push(json!({ "role": pointer_or_null(item, "/role"), "content": content }));
         }
         "function_call" => {
-            let call = json!({
-                "id": pointer_or_null(item, "/call_id"),
-                "type": "function",
-                "function": { "name": pointer_or_null(item, "/name"), "arguments": pointer_or_null(item, "/arguments") },
-            });
-            add_call(messages, call);
+            let id = pointer_or_null(item, "/call_id");
+            let name = pointer_or_null(item, "/name");
+            let arguments = pointer_or_null(item, "/arguments");
+            let function = json!({ "name": name, "arguments": arguments });
+            add_call(messages, json!({ "id": id, "type": "function", "function": function }));
         }
         "function_call_output" => {
             let content = translate_content(pointer_or_null(item, "/output"))?;

@@ -11,12 +11,14 @@ pub(super) struct Events {
     response: Response,
     /// Received bytes of an event that is still incomplete.
     incomplete: BytesMut,
+    /// Events that are not returned yet.
     written: BytesMut,
     /// Sequence number of the next event.
-    next: u64,
+    next_number: u64,
     items: Vec<Item>,
     usage: Option<Value>,
-    reason: String,
+    /// Reason for the end of the completion; empty until it is known.
+    finish_reason: String,
     phase: Phase,
 }
 
@@ -27,7 +29,7 @@ enum Phase {
     Over,
 }
 
-/// Output item.
+/// Item of the output that is being received.
 struct Item {
     id: String,
     kind: OutputItemKind,
@@ -46,29 +48,29 @@ impl Events {
             response,
             incomplete: BytesMut::new(),
             written: BytesMut::new(),
-            next: 0,
+            next_number: 0,
             items: Vec::new(),
             usage: None,
-            reason: String::new(),
+            finish_reason: String::new(),
             phase: Phase::NotStarted,
         }
     }
 
     /// Returns the events for received bytes.
-    pub(super) fn translated(&mut self, bytes: &[u8]) -> Bytes {
+    pub(super) fn translate(&mut self, bytes: &[u8]) -> Bytes {
         self.incomplete.extend_from_slice(bytes);
         while let Some(end) = self.incomplete.windows(2).position(|it| it == b"\n\n") {
             let event = self.incomplete.split_to(end + 2);
             match event.strip_prefix(b"data: ").map(<[u8]>::trim_ascii) {
                 Some(b"[DONE]") => self.end(),
-                Some(data) => self.chunk(&serde_json::from_slice(data).unwrap_or_default()),
+                Some(data) => self.add_chunk(&serde_json::from_slice(data).unwrap_or_default()),
                 None => self.written.extend_from_slice(&event),
             }
         }
         self.written.split().freeze()
     }
 
-    fn chunk(&mut self, chunk: &Value) {
+    fn add_chunk(&mut self, chunk: &Value) {
         self.begin();
         let error = pointer_or_null(chunk, "/error");
         if !error.is_null() {
@@ -86,11 +88,11 @@ impl Events {
         }
 
         for call in pointer_or_null(choice, "/delta/tool_calls").as_array().into_iter().flatten() {
-            self.call(call);
+            self.add_call(call);
         }
 
         if let Some(reason) = pointer_or_null(choice, "/finish_reason").as_str() {
-            reason.clone_into(&mut self.reason);
+            reason.clone_into(&mut self.finish_reason);
         }
     }
 
@@ -106,36 +108,38 @@ impl Events {
     }
 
     fn add_text(&mut self, text: &str) {
-        let message = |it: &Item| matches!(it.kind, OutputItemKind::Message);
-        let index = if let Some(index) = self.items.iter().position(message) {
-            index
-        } else {
-            let index = self.add("msg", OutputItemKind::Message);
-            let part = json!({ "type": "output_text", "text": "", "annotations": [] });
-            self.write_of(
-                index,
-                "response.content_part.added",
-                json!({ "content_index": 0, "part": part }),
-            );
-            index
-        };
-
+        let index = self.message_index().unwrap_or_else(|| self.add_message());
         if let Some(item) = self.items.get_mut(index) {
             item.text.push_str(text);
         }
 
         let delta = json!({ "content_index": 0, "delta": text, "logprobs": [] });
-        self.write_of(index, "response.output_text.delta", delta);
+        self.write_item_event(index, "response.output_text.delta", delta);
     }
 
-    fn call(&mut self, delta: &Value) {
+    /// Returns the index of the message, which holds the text of all chunks.
+    fn message_index(&self) -> Option<usize> {
+        self.items.iter().position(|it| matches!(it.kind, OutputItemKind::Message))
+    }
+
+    /// Adds an empty message. Returns its index.
+    fn add_message(&mut self) -> usize {
+        let index = self.add_item("msg", OutputItemKind::Message);
+        let part = json!({ "type": "output_text", "text": "", "annotations": [] });
+        let added = json!({ "content_index": 0, "part": part });
+        self.write_item_event(index, "response.content_part.added", added);
+        index
+    }
+
+    /// Adds a part of a call: the first one has its name, the next ones its arguments.
+    fn add_call(&mut self, delta: &Value) {
         let index = pointer_or_null(delta, "/index").as_u64().unwrap_or(0);
         let is_same_call =
             |it: &Item| matches!(it.kind, OutputItemKind::Call { index: at, .. } if at == index);
         let position = self.items.iter().position(is_same_call).unwrap_or_else(|| {
             let call_id = text(delta, "/id").to_owned();
             let name = text(delta, "/function/name").to_owned();
-            self.add("fc", OutputItemKind::Call { index, call_id, name })
+            self.add_item("fc", OutputItemKind::Call { index, call_id, name })
         });
 
         let arguments = text(delta, "/function/arguments");
@@ -147,17 +151,17 @@ impl Events {
             item.text.push_str(arguments);
         }
 
-        self.write_of(
+        self.write_item_event(
             position,
             "response.function_call_arguments.delta",
             json!({ "delta": arguments }),
         );
     }
 
-    /// Adds an item to the output. Returns its index.
-    fn add(&mut self, id: &str, kind: OutputItemKind) -> usize {
+    /// Adds an item to the output, with an id of this kind. Returns its index.
+    fn add_item(&mut self, id_kind: &str, kind: OutputItemKind) -> usize {
         let index = self.items.len();
-        let item = Item { id: new_id(id), kind, text: String::new() };
+        let item = Item { id: new_id(id_kind), kind, text: String::new() };
         let mut in_progress = with(item.to_json(), "status", json!("in_progress"));
         if matches!(item.kind, OutputItemKind::Message) {
             in_progress = with(in_progress, "content", json!([]));
@@ -186,7 +190,8 @@ impl Events {
         }
 
         let output: Vec<_> = self.items.iter().map(Item::to_json).collect();
-        let response = self.response.ended(&self.reason, &output, self.usage.as_ref());
+        let response =
+            self.response.final_object(&self.finish_reason, &output, self.usage.as_ref());
         let event = if pointer_or_null(&response, "/status") == "incomplete" {
             "response.incomplete"
         } else {
@@ -195,8 +200,8 @@ impl Events {
         self.write(event, json!({ "response": response }));
     }
 
-    fn end_item(&mut self, number: usize) {
-        let Some(item) = self.items.get(number) else { return };
+    fn end_item(&mut self, index: usize) {
+        let Some(item) = self.items.get(index) else { return };
 
         let item_json = item.to_json();
         let text = item.text.clone();
@@ -204,17 +209,18 @@ impl Events {
         if matches!(item.kind, OutputItemKind::Message) {
             let part = pointer_or_null(&item_json, "/content/0").clone();
             let text_done = json!({ "content_index": 0, "text": text, "logprobs": [] });
-            self.write_of(number, "response.output_text.done", text_done);
+            self.write_item_event(index, "response.output_text.done", text_done);
             let part_done = json!({ "content_index": 0, "part": part });
-            self.write_of(number, "response.content_part.done", part_done);
+            self.write_item_event(index, "response.content_part.done", part_done);
         } else {
-            let done = json!({ "name": pointer_or_null(&item_json, "/name"), "arguments": text });
-            self.write_of(number, "response.function_call_arguments.done", done);
+            let arguments_done =
+                json!({ "name": pointer_or_null(&item_json, "/name"), "arguments": text });
+            self.write_item_event(index, "response.function_call_arguments.done", arguments_done);
         }
 
         self.write(
             "response.output_item.done",
-            json!({ "output_index": number, "item": item_json }),
+            json!({ "output_index": index, "item": item_json }),
         );
     }
 
@@ -222,12 +228,14 @@ impl Events {
         self.phase = Phase::Over;
         let output: Vec<_> = self.items.iter().map(Item::to_json).collect();
         let response = self.response.object("failed", &output, self.usage.as_ref());
-        let error = json!({ "code": pointer_or_null(error, "/code"), "message": pointer_or_null(error, "/message") });
+        let code = pointer_or_null(error, "/code");
+        let message = pointer_or_null(error, "/message");
+        let error = json!({ "code": code, "message": message });
         self.write("response.failed", json!({ "response": with(response, "error", error) }));
     }
 
-    /// Writes an event of an item.
-    fn write_of(&mut self, index: usize, event: &str, mut data: Value) {
+    /// Writes an event of an item, whose id and index the event contains.
+    fn write_item_event(&mut self, index: usize, event: &str, mut data: Value) {
         if let Some(item) = self.items.get(index) {
             data = with(data, "item_id", json!(item.id));
             data = with(data, "output_index", json!(index));
@@ -237,10 +245,10 @@ impl Events {
 
     fn write(&mut self, event: &str, mut data: Value) {
         data = with(data, "type", json!(event));
-        data = with(data, "sequence_number", json!(self.next));
-        self.next += 1;
-        let written = format!("event: {event}\ndata: {data}\n\n");
-        self.written.extend_from_slice(written.as_bytes());
+        data = with(data, "sequence_number", json!(self.next_number));
+        self.next_number += 1;
+        let frame = format!("event: {event}\ndata: {data}\n\n");
+        self.written.extend_from_slice(frame.as_bytes());
     }
 }
 
@@ -270,7 +278,7 @@ mod tests {
         let mut bytes = Vec::new();
         // Frames are split at arbitrary positions.
         for chunk in format!("{}data: [DONE]\n\n", frames.concat()).as_bytes().chunks(7) {
-            bytes.extend_from_slice(&translator.translated(chunk));
+            bytes.extend_from_slice(&translator.translate(chunk));
         }
 
         let text = String::from_utf8(bytes).unwrap();
