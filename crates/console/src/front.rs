@@ -13,7 +13,7 @@ use crate::auth::page_layout::{PageLayout, render};
 use crate::auth::page_request::PageRequest;
 use crate::setup_pages::SetupPages;
 
-/// Front page.
+/// Page that leads a person who types the address of the server to the other pages.
 #[derive(Template)]
 #[template(path = "front.html")]
 struct FrontPage {
@@ -38,10 +38,13 @@ pub(crate) async fn show(
     let layout = PageRequest::from_request(&request).layout.with_base("auth/");
     let state = console.licences.setup_state();
     let is_closed = account_pages.accounts.rules().policy == RegistrationPolicy::Closed;
-    let name = account_pages.name.clone();
-    let summary = summary(&layout, &state);
-    let links = links(&layout, &state, is_closed);
-    Ok(render(StatusCode::OK, &FrontPage { layout, name, summary, links }))
+    let page = FrontPage {
+        name: account_pages.name.clone(),
+        summary: summary(&layout, &state),
+        links: links(&layout, &state, is_closed),
+        layout,
+    };
+    Ok(render(StatusCode::OK, &page))
 }
 
 fn summary(layout: &PageLayout, state: &SetupState) -> &'static str {

@@ -28,17 +28,17 @@ fn show() -> Route {
 }
 
 fn style() -> Route {
-    let docs = docs("The style of that page.", "text/css");
-    open(Method::GET, "/admin/setup/style.css", |route| route.to(page::style), docs)
+    let style_docs = docs("The style of that page.", "text/css");
+    open(Method::GET, "/admin/setup/style.css", |route| route.to(page::style), style_docs)
 }
 
 fn icon() -> Route {
-    let docs = docs("The icon of that page.", "image/svg+xml");
-    open(Method::GET, "/admin/setup/icon.svg", |route| route.to(page::icon), docs)
+    let icon_docs = docs("The icon of that page.", "image/svg+xml");
+    open(Method::GET, "/admin/setup/icon.svg", |route| route.to(page::icon), icon_docs)
 }
 
 fn front() -> Route {
-    let docs = Docs {
+    let front_docs = Docs {
         tag: "pages",
         refusals: &[(404, "No page was asked for: `not_found`.")],
         ..docs("The front page, for browsers.", "text/html")
@@ -47,7 +47,7 @@ fn front() -> Route {
         licensing: Licensing::MayHaveEnded,
         document: OpenApiDocument::Public,
         proof_check: ProofCheck::InHandler,
-        ..open(Method::GET, "/", |route| route.to(front::show), docs)
+        ..open(Method::GET, "/", |route| route.to(front::show), front_docs)
     }
 }
 
@@ -119,6 +119,8 @@ fn create_first_admin() -> Route {
     }
 }
 
+/// Returns the row of a page or file that is open to anonymous clients, without a licence too.
+/// Rows of forms replace the limits.
 fn open(
     method: Method,
     path: &'static str,

@@ -119,17 +119,17 @@ pub(crate) fn account_pages(accounts: Arc<Accounts>) -> AccountPages {
 }
 
 /// Returns a GET request for a page.
-pub(crate) fn opened(uri: &str) -> HttpRequest {
+pub(crate) fn get_request(uri: &str) -> HttpRequest {
     TestRequest::get().uri(uri).to_http_request()
 }
 
 /// Returns a POST request with a form of this server.
-pub(crate) fn sent(uri: &str) -> HttpRequest {
+pub(crate) fn form_request(uri: &str) -> HttpRequest {
     let content_type = ("content-type", "application/x-www-form-urlencoded");
     TestRequest::post().uri(uri).insert_header(content_type).to_http_request()
 }
 
-/// Response, parsed.
+/// Response with its body, as tests of pages compare it.
 pub(crate) struct RenderedPage {
     pub(crate) status: u16,
     headers: Vec<(String, String)>,

@@ -40,7 +40,7 @@ pub(crate) static RESEND_VERIFICATION: EmailPage = EmailPage {
 
 const MAILED: &str = "mailed";
 
-/// Submitted form.
+/// Fields of the submitted form, as typed.
 #[derive(Deserialize)]
 #[serde(default)]
 #[derive(Default)]

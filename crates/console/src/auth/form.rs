@@ -25,7 +25,7 @@ pub(crate) struct FormView {
     pub(crate) alert: Option<String>,
 }
 
-/// Form control.
+/// Control of a form with its label and state.
 pub(crate) struct Control {
     pub(crate) name: &'static str,
     pub(crate) label: &'static str,

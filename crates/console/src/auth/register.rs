@@ -23,7 +23,7 @@ const PAGE: &str = "register.html";
 const CREATED: &str = "created";
 const MAILED: &str = "mailed";
 
-/// Submitted form.
+/// Fields of the submitted form, as typed.
 #[derive(Clone, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct RegisterForm {

@@ -22,7 +22,7 @@ use crate::accounts::{NewPassword, PasswordResetResult};
 const PAGE: &str = "reset-password.html";
 const CHANGED: &str = "changed";
 
-/// Submitted form.
+/// Fields of the submitted form, as typed.
 #[derive(Deserialize)]
 struct ResetForm {
     email: String,
@@ -68,8 +68,8 @@ async fn handle_submission(
     let form: ResetForm = match parse_submission(account_pages, request, body, &layout) {
         Ok(Submission::Form(form)) => form,
         Ok(Submission::SwitchLanguage(form)) => {
-            let view = view(layout, account_pages, &form.email, form.token.expose());
-            return view.response(StatusCode::OK);
+            let form_view = view(layout, account_pages, &form.email, form.token.expose());
+            return form_view.response(StatusCode::OK);
         }
         Err(page) => return *page,
     };

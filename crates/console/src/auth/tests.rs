@@ -42,7 +42,7 @@ async fn render(accounts: &Arc<Accounts>, request: TestRequest) -> RenderedPage 
     RenderedPage::from_response(response.into_parts().1.map_into_boxed_body()).await
 }
 
-async fn opened(uri: &str, languages: &str) -> RenderedPage {
+async fn open(uri: &str, languages: &str) -> RenderedPage {
     let request = TestRequest::get().uri(uri).insert_header(("accept-language", languages));
     render(&Arc::default(), request).await
 }
@@ -62,7 +62,7 @@ async fn each_page_is_in_the_preferred_language() {
             (with_lang(page, "en"), "de", "en", "Deutsch"),
             (with_lang(page, "fr"), "de", "de", "English"),
         ] {
-            let rendered = opened(&uri, accepted).await;
+            let rendered = open(&uri, accepted).await;
 
             assert_eq!(rendered.status, 200, "{uri}");
             assert!(rendered.has(&format!("<html lang=\"{tag}\">")), "{uri} {accepted}");
@@ -90,7 +90,7 @@ async fn a_language_chosen_before_takes_precedence_over_that_of_the_browser() {
 #[actix_web::test]
 async fn a_chosen_language_is_preserved_by_links() {
     for page in PAGES {
-        let rendered = opened(&with_lang(page, "de"), "en").await;
+        let rendered = open(&with_lang(page, "de"), "en").await;
 
         let pages = rendered.targets().into_iter().filter(|it| it.contains(".html"));
         for target in pages.filter(|it| !it.ends_with("?lang=en")) {
@@ -102,7 +102,7 @@ async fn a_chosen_language_is_preserved_by_links() {
 #[actix_web::test]
 async fn switching_the_language_preserves_the_query_and_the_form() {
     for page in PAGES {
-        let rendered = opened(page, "en").await;
+        let rendered = open(page, "en").await;
 
         let switch = rendered.targets().into_iter().find(|it| it.contains("lang=de")).unwrap();
         if rendered.has("<form") {
@@ -119,7 +119,7 @@ async fn switching_the_language_preserves_the_query_and_the_form() {
 #[actix_web::test]
 async fn the_first_button_of_a_page_submits_its_form() {
     for page in PAGES {
-        let rendered = opened(page, "en").await;
+        let rendered = open(page, "en").await;
 
         // Browsers use it when Enter is pressed.
         let first = rendered.text.split("<button").nth(1).unwrap_or(" type=\"submit\"");
@@ -130,7 +130,7 @@ async fn the_first_button_of_a_page_submits_its_form() {
 #[actix_web::test]
 async fn each_page_loads_only_its_style_and_sends_no_referrer_to_other_sites() {
     for page in PAGES {
-        let rendered = opened(page, "en").await;
+        let rendered = open(page, "en").await;
 
         let policy = rendered.header("content-security-policy");
         let loads = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'";
@@ -162,7 +162,7 @@ async fn an_invalid_query_is_reported_by_a_page() {
         "error",
     ] {
         for query in ["lang=de&lang=de", "token=%00", "email=%ff", "token=a%0Ab", &long] {
-            let rendered = opened(&format!("/auth/{page}?{query}"), "en").await;
+            let rendered = open(&format!("/auth/{page}?{query}"), "en").await;
 
             assert_eq!(rendered.status, 400, "{page}?{query}");
             assert!(rendered.has("This link is incomplete"), "{page}?{query}");

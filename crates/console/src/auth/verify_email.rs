@@ -24,7 +24,7 @@ use crate::accounts::VerificationResult;
 const PAGE: &str = "verify-email.html";
 const CONFIRMED: &str = "confirmed";
 
-/// Submitted form.
+/// Fields of the submitted form, as typed.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct VerifyForm {

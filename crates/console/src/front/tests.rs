@@ -10,7 +10,7 @@ use super::*;
 use crate::setup::testing::{Admins, services};
 use crate::testing::{Accounts, RenderedPage, account_pages};
 
-async fn opened(state: SetupState, rules: RegistrationRules, uri: &str) -> RenderedPage {
+async fn open(state: SetupState, rules: RegistrationRules, uri: &str) -> RenderedPage {
     let (_, console) = services(state, Admins::There, None);
     let account_pages = account_pages(Arc::new(Accounts { rules, ..Accounts::default() }));
     let request = TestRequest::get().uri(uri).insert_header(("accept", "text/html"));
@@ -20,7 +20,7 @@ async fn opened(state: SetupState, rules: RegistrationRules, uri: &str) -> Rende
 
 #[actix_web::test]
 async fn the_front_page_describes_the_server_and_links_its_pages() {
-    let page = opened(SetupState::Done, RegistrationRules::default(), "/?lang=de").await;
+    let page = open(SetupState::Done, RegistrationRules::default(), "/?lang=de").await;
 
     assert!(page.has("<h1>Pia at Example</h1>") && page.has("Konto erstellen"), "{}", page.text);
     let targets = page.targets();
@@ -43,7 +43,7 @@ async fn only_available_pages_are_linked() {
             [false, true, true],
         ),
     ] {
-        let page = opened(state, rules, "/").await;
+        let page = open(state, rules, "/").await;
 
         let pages = ["auth/register.html", "auth/forgot-password.html", "admin/setup"];
         assert_eq!(pages.map(|it| page.targets().contains(&it)), offered);

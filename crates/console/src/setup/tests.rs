@@ -22,7 +22,7 @@ fn licensed(admins: Admins) -> SetupPages {
 async fn create_admin(console: SetupPages, token: &str, password: &str) -> RenderedPage {
     let form =
         format!("step=administrator&token={token}&email=root%40example.org&password={password}");
-    sent(&console, form.as_bytes()).await
+    submit(&console, form.as_bytes()).await
 }
 
 fn licence() -> Licence {
@@ -43,28 +43,28 @@ fn english() -> PageLayout {
 }
 
 /// Submits a form of the page.
-async fn sent(console: &SetupPages, form: &[u8]) -> RenderedPage {
+async fn submit(console: &SetupPages, form: &[u8]) -> RenderedPage {
     let response = handle_form(console, english(), form).await;
     RenderedPage::from_response(response.unwrap_or_else(|err| err.error_response())).await
 }
 
 /// Opens the page.
-async fn opened(console: SetupPages, uri: &str) -> RenderedPage {
+async fn open(console: SetupPages, uri: &str) -> RenderedPage {
     let request = TestRequest::get().uri(uri).to_http_request();
     RenderedPage::from_response(show(Data::new(console), request).await.unwrap()).await
 }
 
 async fn render(state: SetupState) -> RenderedPage {
-    opened(services(state, Admins::There, None).1, "/admin/setup").await
+    open(services(state, Admins::There, None).1, "/admin/setup").await
 }
 
-async fn submitted(result: LicenceUpload) -> RenderedPage {
+async fn submit_licence(result: LicenceUpload) -> RenderedPage {
     let (_, console) = services(SetupState::NoLicence, Admins::There, Some(result));
     let form = "token=the-token&license=%3Cscript%3E%0D%0Atext";
-    sent(&console, form.as_bytes()).await
+    submit(&console, form.as_bytes()).await
 }
 
-async fn uploaded(result: LicenceUpload) -> (u16, Value) {
+async fn upload_licence(result: LicenceUpload) -> (u16, Value) {
     let (_, console) = services(SetupState::NoLicence, Admins::There, Some(result));
     match handle_upload(&console, "the-token", b"text").await {
         Ok(response) => (200, serde_json::to_value(&response.0).unwrap()),
@@ -148,7 +148,7 @@ async fn the_style_sheet_has_its_media_type() {
 async fn submitted_values_reach_the_service() {
     let (services, console) = services(SetupState::NoLicence, Admins::There, Some(Ok(licence())));
 
-    sent(&console, b"token=a%2Bb&license=one%0D%0Atwo").await;
+    submit(&console, b"token=a%2Bb&license=one%0D%0Atwo").await;
 
     let installs = services.installs.lock().unwrap();
     assert_eq!(*installs, [("a+b".to_owned(), "one\r\ntwo".to_owned())]);
@@ -156,7 +156,7 @@ async fn submitted_values_reach_the_service() {
 
 #[actix_web::test]
 async fn an_accepted_licence_redirects_to_the_next_step() {
-    let page = submitted(Ok(licence())).await;
+    let page = submit_licence(Ok(licence())).await;
 
     assert_eq!(page.status, 303);
     assert_eq!(page.location(), "setup?lang=en");
@@ -172,7 +172,7 @@ async fn a_refusal_preserves_the_submitted_values_except_for_the_token() {
         (InstallError::AlreadyLicensed, 409, "A valid licence is installed"),
         (unavailable(), 503, "could not store the licence"),
     ] {
-        let page = submitted(Err(err)).await;
+        let page = submit_licence(Err(err)).await;
 
         assert_eq!(page.status, status);
         assert!(page.has("role=\"alert\"") && page.has(reason), "{}", page.text);
@@ -186,7 +186,7 @@ async fn a_form_without_fields_reaches_the_service() {
     let refused = Some(Err(InstallError::WrongToken));
     let (services, console) = services(SetupState::NoLicence, Admins::There, refused);
 
-    let page = sent(&console, b"").await;
+    let page = submit(&console, b"").await;
 
     assert_eq!(page.status, 403);
     assert_eq!(*services.installs.lock().unwrap(), [(String::new(), String::new())]);
@@ -197,7 +197,7 @@ async fn a_malformed_form_is_refused() {
     let (_, console) = services(SetupState::NoLicence, Admins::There, None);
 
     for form in [&b"token=a&token=b"[..], b"license=1&license=2"] {
-        assert_eq!(sent(&console, form).await.status, 400);
+        assert_eq!(submit(&console, form).await.status, 400);
     }
 }
 
@@ -218,7 +218,7 @@ async fn the_page_accepts_forms_only() {
 
 #[actix_web::test]
 async fn an_uploaded_licence_is_described() {
-    let (status, response) = uploaded(Ok(licence())).await;
+    let (status, response) = upload_licence(Ok(licence())).await;
 
     assert_eq!(status, 200);
     assert_eq!(
@@ -233,7 +233,7 @@ async fn an_uploaded_licence_is_described() {
 
 #[actix_web::test]
 async fn an_uploaded_licence_is_described_with_its_expiry() {
-    let (_, response) = uploaded(Ok(Licence { expires_at: Some(END), ..licence() })).await;
+    let (_, response) = upload_licence(Ok(Licence { expires_at: Some(END), ..licence() })).await;
 
     assert_eq!(response["expiresAt"], "1970-01-01T00:00:00Z");
 }
@@ -252,7 +252,7 @@ async fn each_refusal_of_an_upload_has_its_own_code() {
         (refused(LicenceError::Unreadable("why".to_owned())), 400, "license_unreadable"),
         (unavailable(), 503, "unavailable"),
     ] {
-        let (response_status, response) = uploaded(Err(err)).await;
+        let (response_status, response) = upload_licence(Err(err)).await;
 
         assert_eq!(response_status, status);
         assert_eq!(response["error"], code);
@@ -264,7 +264,7 @@ async fn each_refusal_of_an_upload_has_its_own_code() {
 
 #[actix_web::test]
 async fn a_licensed_server_without_an_administrator_requests_one() {
-    let page = opened(licensed(Admins::Missing), "/admin/setup").await;
+    let page = open(licensed(Admins::Missing), "/admin/setup").await;
 
     assert_eq!(page.status, 200);
     assert!(page.has("Now create the administrator account") && page.has("<label for=\"email\">"));
@@ -289,25 +289,25 @@ async fn each_step_and_its_refusals_exist_in_german() {
     let refused = Some(Err(InstallError::Refused(LicenceError::Forged)));
     let (_, console) = services(SetupState::NoLicence, Admins::There, refused);
 
-    let first = opened(console.clone(), uri).await;
+    let licence_step = open(console.clone(), uri).await;
     let response = handle_form(&console, german(), b"license=x").await.unwrap();
-    let forged = RenderedPage::from_response(response).await;
-    let second = opened(licensed(Admins::Missing), uri).await;
+    let licence_refusal = RenderedPage::from_response(response).await;
+    let admin_step = open(licensed(Admins::Missing), uri).await;
     let form = b"step=administrator&token=right&email=root%40example.org&password=short";
     let response = handle_form(&licensed(Admins::Missing), german(), form).await.unwrap();
-    let short = RenderedPage::from_response(response).await;
-    let last = opened(licensed(Admins::There), uri).await;
+    let admin_refusal = RenderedPage::from_response(response).await;
+    let last_step = open(licensed(Admins::There), uri).await;
 
-    assert!(first.has("<html lang=\"de\">") && first.has("noch keine Lizenz"));
-    assert!(forged.has("gefälscht") && !forged.has("signature"));
-    assert!(second.has("Administratorkonto erstellen"));
-    assert!(short.has("mindestens 8 Zeichen"), "{}", short.text);
-    assert!(last.has("eingerichtet</h1>"));
+    assert!(licence_step.has("<html lang=\"de\">") && licence_step.has("noch keine Lizenz"));
+    assert!(licence_refusal.has("gefälscht") && !licence_refusal.has("signature"));
+    assert!(admin_step.has("Administratorkonto erstellen"));
+    assert!(admin_refusal.has("mindestens 8 Zeichen"), "{}", admin_refusal.text);
+    assert!(last_step.has("eingerichtet</h1>"));
 }
 
 #[actix_web::test]
 async fn a_refusal_has_the_focus_and_links_to_its_field() {
-    let page = submitted(Err(InstallError::WrongToken)).await;
+    let page = submit_licence(Err(InstallError::WrongToken)).await;
 
     assert!(page.has("role=\"alert\" tabindex=\"-1\" autofocus"), "{}", page.text);
     assert!(
@@ -319,7 +319,7 @@ async fn a_refusal_has_the_focus_and_links_to_its_field() {
 async fn submitted_values_survive_a_change_of_language_except_for_the_token() {
     let (services, console) = services(SetupState::NoLicence, Admins::There, None);
 
-    let page = sent(&console, b"token=the-token&license=typed&switch=language").await;
+    let page = submit(&console, b"token=the-token&license=typed&switch=language").await;
 
     assert_eq!(page.status, 200);
     assert!(services.installs.lock().unwrap().is_empty());

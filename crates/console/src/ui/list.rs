@@ -142,11 +142,11 @@ impl ListQuery {
             .filter(|it| it.0 != SEARCH && !PAGE_PARAMETERS.contains(&it.0.as_str()));
         let hidden = others.map(|(name, value)| Field::hidden(name, value));
 
-        let rest = self.with(SEARCH, "");
-        let separator = if rest.is_empty() { "" } else { "?" };
+        let query = self.with(SEARCH, "");
+        let separator = if query.is_empty() { "" } else { "?" };
         let reset = Link {
             label: common::RESET_FILTERS.of(self.language).to_owned(),
-            path: format!("{}{separator}{rest}", self.path),
+            path: format!("{}{separator}{query}", self.path),
         };
 
         Search {
@@ -267,26 +267,28 @@ mod tests {
         );
         let descending = list("sort=-name&cursor=x", some_rows());
         let link = descending.sort_link(&0).unwrap();
-        assert_eq!((link.query.as_str(), link.order), ("sort=name", "descending"));
+        assert_eq!(link.query, "sort=name");
+        assert_eq!(link.order, "descending");
     }
 
     #[test]
     fn pages_follow_the_key_of_the_row_before_them() {
-        let first = list("sort=-members", many_rows(60));
-        let next = first.next.as_deref().unwrap();
-        let second = list(next, many_rows(60));
-        let with_another = std::iter::once(row("Team", 1)).chain(many_rows(60)).collect();
+        let first_page = list("sort=-members", many_rows(60));
+        let next_query = first_page.next.as_deref().unwrap();
+        let second_page = list(next_query, many_rows(60));
+        let more_rows = std::iter::once(row("Team", 1)).chain(many_rows(60)).collect();
+        let later_page = list(next_query, more_rows);
 
-        assert_eq!(next, "sort=-members&after=Team+038");
-        assert_eq!(
-            (first.first.as_deref(), second.first.as_deref()),
-            (None, Some("sort=-members"))
-        );
-        assert_eq!((first.rows.len(), second.rows.len()), (50, 10));
-        let all: BTreeSet<_> = names(&first).into_iter().chain(names(&second)).collect();
+        assert_eq!(next_query, "sort=-members&after=Team+038");
+        assert_eq!(first_page.first, None);
+        assert_eq!(first_page.rows.len(), PAGE_ROWS);
+        assert_eq!(second_page.first.as_deref(), Some("sort=-members"));
+        assert_eq!(second_page.rows.len(), 60 - PAGE_ROWS);
+        assert_eq!(second_page.next, None);
+        let all: BTreeSet<_> = names(&first_page).into_iter().chain(names(&second_page)).collect();
         assert_eq!(all.len(), 60);
-        assert_eq!(second.next, None);
-        assert_eq!(names(&list(next, with_another)), names(&second));
+        // A row that was added to the first page does not move those of the second one.
+        assert_eq!(names(&later_page), names(&second_page));
     }
 
     #[test]
@@ -295,7 +297,7 @@ mod tests {
             let table = list(after, many_rows(60));
 
             assert_eq!(names(&table).first(), Some(&"Team 000"), "{after}");
-            assert_eq!(table.rows.len(), 50, "{after}");
+            assert_eq!(table.rows.len(), PAGE_ROWS, "{after}");
         }
     }
 
@@ -334,7 +336,7 @@ mod tests {
         assert_eq!(list("search=x", some_rows()).empty, common::NO_MATCH.of(Language::En));
     }
 
-    fn html(table: Table) -> String {
+    fn render(table: Table) -> String {
         let view = View::new("Groups").section(Section::new("groups", "").table(table));
         let shell = Shell::anonymous(Language::En, String::new(), "Pia", String::new());
         shell.page(&view).render().unwrap()
@@ -343,7 +345,7 @@ mod tests {
     #[test]
     fn each_element_of_a_table_has_its_role() {
         let form = Form::new("admin/groups/delete", "Delete");
-        let html = html(list("sort=name", vec![row("Alpha", 20).form(form)]));
+        let html = render(list("sort=name", vec![row("Alpha", 20).form(form)]));
 
         for (element, role, count) in [
             ("table", "table", 1),
@@ -365,7 +367,7 @@ mod tests {
     #[test]
     fn texts_of_the_query_are_escaped_in_links() {
         let rows = (0..60).map(|it| row(&format!("\"><b>{it}"), it)).collect();
-        let html = html(list("search=%22%3E%3Cb%3E&sort=name", rows));
+        let html = render(list("search=%22%3E%3Cb%3E&sort=name", rows));
 
         assert!(!html.contains("<b>"), "{html}");
         for part in [

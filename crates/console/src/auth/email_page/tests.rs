@@ -1,7 +1,7 @@
 //! Tests of the pages that request an email.
 
 use super::*;
-use crate::testing::{Accounts, RenderedPage, account_pages, opened};
+use crate::testing::{Accounts, RenderedPage, account_pages, get_request};
 
 const PAGES: [&EmailPage; 2] = [&FORGOT_PASSWORD, &RESEND_VERIFICATION];
 
@@ -12,7 +12,7 @@ fn uri(page: &EmailPage) -> String {
 async fn submit(page: &EmailPage, accounts: &Arc<Accounts>, form: &'static str) -> RenderedPage {
     let account_pages = account_pages(Arc::clone(accounts));
     let body = Bytes::from_static(form.as_bytes());
-    let request = crate::testing::sent(&uri(page));
+    let request = crate::testing::form_request(&uri(page));
     RenderedPage::from_response(page.handle_submission(&account_pages, &request, Ok(body)).await)
         .await
 }
@@ -20,7 +20,7 @@ async fn submit(page: &EmailPage, accounts: &Arc<Accounts>, form: &'static str) 
 #[actix_web::test]
 async fn the_form_has_an_address_field() {
     for page in PAGES {
-        let rendered = RenderedPage::from_response(page.show(&opened(&uri(page)))).await;
+        let rendered = RenderedPage::from_response(page.show(&get_request(&uri(page)))).await;
 
         assert!(
             rendered.has(&format!("action=\"{}\"", page.page)) && rendered.has("name=\"email\"")
@@ -33,15 +33,14 @@ async fn submitting_the_form_requests_an_email() {
     for (page, kind) in PAGES.into_iter().zip(["PasswordReset", "Verification"]) {
         let accounts = Arc::new(Accounts::default());
 
-        let sent = submit(page, &accounts, "email=ada%40example.org").await;
-        let rendered =
-            RenderedPage::from_response(page.show(&opened(&format!("/auth/{}", sent.location()))))
-                .await;
+        let response = submit(page, &accounts, "email=ada%40example.org").await;
+        let result_uri = format!("/auth/{}", response.location());
+        let rendered = RenderedPage::from_response(page.show(&get_request(&result_uri))).await;
 
         assert_eq!(accounts.requests(), [format!("mail {kind} to ada@example.org")]);
-        assert_eq!(sent.status, 303);
+        assert_eq!(response.status, 303);
         assert_eq!(rendered.status, 200);
-        assert_eq!(sent.location(), format!("{}?done=mailed", page.page));
+        assert_eq!(response.location(), format!("{}?done=mailed", page.page));
         assert!(rendered.has("If there is an account with this address"));
         assert!(!rendered.has("ada@") && !rendered.has("<form"), "{}", rendered.text);
     }

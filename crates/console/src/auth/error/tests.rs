@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::*;
-use crate::testing::{RenderedPage, opened};
+use crate::testing::{RenderedPage, get_request};
 
 const KNOWN: [&str; 20] = [
     "access_denied",
@@ -29,7 +29,7 @@ const KNOWN: [&str; 20] = [
 ];
 
 async fn page(query: &str) -> RenderedPage {
-    RenderedPage::from_response(show(opened(&format!("/auth/error{query}"))).await).await
+    RenderedPage::from_response(show(get_request(&format!("/auth/error{query}"))).await).await
 }
 
 /// Returns the first sentence below the heading.

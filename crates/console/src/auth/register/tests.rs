@@ -3,7 +3,7 @@
 use pia_identity::Violation;
 
 use super::*;
-use crate::testing::{Accounts, RenderedPage, account_pages, opened};
+use crate::testing::{Accounts, RenderedPage, account_pages, get_request};
 
 const URI: &str = "/auth/register.html";
 
@@ -11,7 +11,7 @@ fn violation(field: &'static str, code: &'static str) -> Violation {
     Violation { field, code, message: "an English sentence".to_owned() }
 }
 
-fn with(rules: RegistrationRules) -> Arc<Accounts> {
+fn accounts_with(rules: RegistrationRules) -> Arc<Accounts> {
     Arc::new(Accounts { rules, ..Accounts::default() })
 }
 
@@ -24,17 +24,16 @@ fn rules_with_policy(policy: RegistrationPolicy) -> RegistrationRules {
 }
 
 async fn page(rules: RegistrationRules, uri: &str) -> RenderedPage {
-    let account_pages = Data::new(account_pages(with(rules)));
-    RenderedPage::from_response(show(account_pages, opened(uri)).await).await
+    let account_pages = Data::new(account_pages(accounts_with(rules)));
+    RenderedPage::from_response(show(account_pages, get_request(uri)).await).await
 }
 
 async fn submit(accounts: &Arc<Accounts>, uri: &str, form: &str) -> RenderedPage {
     let account_pages = account_pages(Arc::clone(accounts));
     let body = Bytes::from(form.to_owned());
-    RenderedPage::from_response(
-        handle_submission(&account_pages, &crate::testing::sent(uri), Ok(body)).await,
-    )
-    .await
+    let request = crate::testing::form_request(uri);
+    let response = handle_submission(&account_pages, &request, Ok(body)).await;
+    RenderedPage::from_response(response).await
 }
 
 async fn render(result: RegistrationResult, rules: RegistrationRules, uri: &str) -> RenderedPage {
@@ -90,7 +89,7 @@ async fn closed_registration_has_no_form() {
 
 #[actix_web::test]
 async fn submitted_values_reach_the_service() {
-    let accounts = with(rules_with_declaration());
+    let accounts = accounts_with(rules_with_declaration());
     let form = "email=ada%2Bpia%40example.org&password=+%C3%A4%26+&displayName=+&customerType=2\
                 &companyName=&invitation=+the-code+";
 
@@ -109,7 +108,7 @@ async fn submitted_values_reach_the_service() {
 #[actix_web::test]
 async fn an_unknown_customer_type_is_not_declared() {
     for number in ["", "0", "3", "-1", "1e0", "business", "99999999999999999999"] {
-        let accounts = with(rules_with_declaration());
+        let accounts = accounts_with(rules_with_declaration());
 
         submit(&accounts, URI, &format!("customerType={number}")).await;
 
@@ -223,23 +222,20 @@ async fn a_success_redirects_to_a_page_that_can_be_reloaded() {
             "Posteingang",
         ),
     ] {
-        let sent = render(result, RegistrationRules::default(), &format!("{URI}{lang}")).await;
+        let response = render(result, RegistrationRules::default(), &format!("{URI}{lang}")).await;
         let rendered =
-            page(RegistrationRules::default(), &format!("/auth/{}", sent.location())).await;
+            page(RegistrationRules::default(), &format!("/auth/{}", response.location())).await;
 
-        assert_eq!(sent.status, 303);
-        assert_eq!(sent.location(), location);
-        assert!(
-            rendered.status == 200 && rendered.has(title) && !rendered.has("<form"),
-            "{}",
-            rendered.text
-        );
+        assert_eq!(response.status, 303);
+        assert_eq!(response.location(), location);
+        assert_eq!(rendered.status, 200);
+        assert!(rendered.has(title) && !rendered.has("<form"), "{}", rendered.text);
     }
 }
 
 #[actix_web::test]
 async fn submitted_values_survive_a_change_of_language_except_for_the_password() {
-    let accounts = with(rules_with_declaration());
+    let accounts = accounts_with(rules_with_declaration());
     let form = "email=ada%40example.org&password=the-password&displayName=Ada&customerType=1\
                 &companyName=Engines&invitation=the-code&switch=language";
 

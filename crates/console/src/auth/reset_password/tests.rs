@@ -3,7 +3,7 @@
 use pia_identity::Violation;
 
 use super::*;
-use crate::testing::{Accounts, RenderedPage, opened};
+use crate::testing::{Accounts, RenderedPage, get_request};
 
 const LINK: &str = "/auth/reset-password.html?email=ada%2B1%40example.org&token=the%26token";
 const FORM: &str = "email=ada%2B1%40example.org&token=the%26token&password=the+new+words";
@@ -13,12 +13,12 @@ fn account_pages() -> AccountPages {
 }
 
 async fn page(uri: &str) -> RenderedPage {
-    RenderedPage::from_response(show(Data::new(account_pages()), opened(uri)).await).await
+    RenderedPage::from_response(show(Data::new(account_pages()), get_request(uri)).await).await
 }
 
 async fn submit(accounts: &Arc<Accounts>, form: &'static str) -> RenderedPage {
     let account_pages = crate::testing::account_pages(Arc::clone(accounts));
-    let request = crate::testing::sent("/auth/reset-password.html");
+    let request = crate::testing::form_request("/auth/reset-password.html");
     let body = form.as_bytes();
     RenderedPage::from_response(
         handle_submission(

@@ -1,18 +1,18 @@
 //! Tests of the page that verifies an address.
 
 use super::*;
-use crate::testing::{Accounts, RenderedPage, account_pages, opened};
+use crate::testing::{Accounts, RenderedPage, account_pages, get_request};
 
 const USER: &str = "01935a3c-0000-7000-8000-000000000001";
 const URI: &str = "/auth/verify-email.html";
 
 async fn page(query: &str) -> RenderedPage {
-    RenderedPage::from_response(show(opened(&format!("{URI}{query}"))).await).await
+    RenderedPage::from_response(show(get_request(&format!("{URI}{query}"))).await).await
 }
 
 async fn submit(accounts: &Arc<Accounts>, form: String) -> RenderedPage {
     let account_pages = account_pages(Arc::clone(accounts));
-    let request = crate::testing::sent(URI);
+    let request = crate::testing::form_request(URI);
     RenderedPage::from_response(
         handle_submission(&account_pages, &request, Ok(Bytes::from(form))).await,
     )
