@@ -288,7 +288,11 @@ impl CatalogueParts {
         let CatalogueSnapshot { catalogue, plugin_preferences: preferences } = snapshot;
         let Policy { document, updated_at } = catalogue.policy;
         Self {
-            plugins: catalogue.plugins.into_iter().map(|it| plugin(it, &preferences)).collect(),
+            plugins: catalogue
+                .plugins
+                .into_iter()
+                .map(|it| sync_plugin(it, &preferences))
+                .collect(),
             managed_personas: Some(SyncManagedPersonaSnapshot {
                 personas: catalogue.personas.into_iter().map(Into::into).collect(),
                 recently_removed: catalogue.recently_removed,
@@ -298,7 +302,8 @@ impl CatalogueParts {
     }
 }
 
-fn plugin(plugin: Plugin, preferences: &HashMap<Uuid, bool>) -> SyncPlugin {
+/// Returns a plugin of the catalogue with the choice of the user.
+fn sync_plugin(plugin: Plugin, preferences: &HashMap<Uuid, bool>) -> SyncPlugin {
     SyncPlugin {
         user_enabled: preferences.get(&plugin.id).copied(),
         id: plugin.id,

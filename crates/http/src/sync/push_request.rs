@@ -17,8 +17,10 @@ const MAX_DEVICE_CHARS: usize = 200;
 /// Maximum number of errors reported for one request.
 const MAX_ERRORS: usize = 20;
 
+/// Keys of a push beside those of the channels.
 const KEYS: [&str; 4] = ["clientTimestamp", "lastSyncTimestamp", "deviceId", "isE2EEEncrypted"];
-const PARTS: [&str; 3] = ["upserted", "added", "deleted"];
+/// Keys of the changes of a channel.
+const CHANGE_KEYS: [&str; 3] = ["upserted", "added", "deleted"];
 
 /// Changes of a device. Every key may be missing.
 #[derive(ToSchema)]
@@ -108,12 +110,14 @@ pub(super) fn parse(body: Map<String, Value>) -> Result<Push, ApiError> {
     Err(ApiError::invalid(parser.errors))
 }
 
+/// Parser of a push, which goes on after an error to report them all.
 #[derive(Default)]
 struct PushParser {
     errors: Vec<FieldError>,
 }
 
 impl PushParser {
+    /// Removes a key from the body and parses its value; `None` if it is missing or invalid.
     fn take<T: for<'de> Deserialize<'de>>(
         &mut self,
         body: &mut Map<String, Value>,
@@ -135,57 +139,58 @@ impl PushParser {
             Value::Array(items) if !channel.is_single() => {
                 self.parse_items(channel, items, name, push);
             }
-            Value::Object(parts) if channel.rules().item_id == ItemId::Own => {
-                self.parse_changes(channel, parts, push);
+            Value::Object(changes) if channel.rules().item_id == ItemId::Own => {
+                self.parse_changes(channel, changes, push);
             }
             _ => self.errors.push(invalid(name.to_owned(), "has the wrong type")),
         }
     }
 
-    fn parse_changes(&mut self, channel: Channel, parts: Map<String, Value>, push: &mut Push) {
+    fn parse_changes(&mut self, channel: Channel, changes: Map<String, Value>, push: &mut Push) {
         let name = channel.name();
-        let mut lists = normalize_keys(parts, &PARTS);
+        let mut lists = normalize_keys(changes, &CHANGE_KEYS);
         // Old clients send `added`, new ones `upserted`.
-        for part in ["upserted", "added"] {
-            let at = format!("{name}.{part}");
-            let items = lists.shift_remove(part);
-            if let Some(items) = items.and_then(|it| self.expect_list(it, &at)) {
-                self.parse_items(channel, items, &at, push);
+        for key in ["upserted", "added"] {
+            let path = format!("{name}.{key}");
+            let items = lists.shift_remove(key);
+            if let Some(items) = items.and_then(|it| self.expect_list(it, &path)) {
+                self.parse_items(channel, items, &path, push);
             }
         }
 
-        let at = format!("{name}.deleted");
-        let ids = lists.shift_remove("deleted").and_then(|it| self.expect_list(it, &at));
+        let path = format!("{name}.deleted");
+        let ids = lists.shift_remove("deleted").and_then(|it| self.expect_list(it, &path));
         for (index, value) in ids.unwrap_or_default().into_iter().enumerate() {
             let result = Uuid::deserialize(value)
-                .map_err(|err| invalid(format!("{at}[{index}]"), &format_json_error(&err)));
+                .map_err(|err| invalid(format!("{path}[{index}]"), &format_json_error(&err)));
             let id = self.ok_or_record(result);
             push.deletes.extend(id.map(|id| ItemKey { channel, id }));
         }
     }
 
-    fn parse_items(&mut self, channel: Channel, items: Vec<Value>, at: &str, push: &mut Push) {
+    fn parse_items(&mut self, channel: Channel, items: Vec<Value>, path: &str, push: &mut Push) {
         for (index, item) in items.into_iter().enumerate() {
-            self.parse_item(channel, item, &format!("{at}[{index}]"), push);
+            self.parse_item(channel, item, &format!("{path}[{index}]"), push);
         }
     }
 
-    fn parse_item(&mut self, channel: Channel, item: Value, at: &str, push: &mut Push) {
-        let fields = self.ok_or_record(item_reading::parse(channel, item, at));
+    fn parse_item(&mut self, channel: Channel, item: Value, path: &str, push: &mut Push) {
+        let fields = self.ok_or_record(item_reading::parse(channel, item, path));
         push.items.extend(fields.map(|fields| ReceivedItem { channel, fields }));
     }
 
-    fn expect_list(&mut self, value: Value, at: &str) -> Option<Vec<Value>> {
+    fn expect_list(&mut self, value: Value, path: &str) -> Option<Vec<Value>> {
         let list = match value {
             Value::Array(items) => Ok(items),
-            _ => Err(invalid(at.to_owned(), "must be a list")),
+            _ => Err(invalid(path.to_owned(), "must be a list")),
         };
         self.ok_or_record(list)
     }
 
+    /// Records an error, if it is one.
     fn ok_or_record<T>(&mut self, result: Result<T, FieldError>) -> Option<T> {
         match result {
-            Ok(it) => Some(it),
+            Ok(value) => Some(value),
             Err(error) => {
                 self.errors.push(error);
                 None
@@ -207,7 +212,7 @@ mod tests {
         }
     }
 
-    fn refused(body: Value) -> String {
+    fn refusal_message(body: Value) -> String {
         match body {
             Value::Object(body) => parse(body).unwrap_err().to_string(),
             _ => String::new(),
@@ -280,9 +285,9 @@ mod tests {
             (json!({ "settings": { "theme": "dark" } }), "settings.theme"),
             (json!({ "clientTimestamp": "soon" }), "clientTimestamp"),
             (json!({ "isE2EEEncrypted": "yes" }), "isE2EEEncrypted"),
-            (json!({ "deviceId": "x".repeat(201) }), "deviceId"),
+            (json!({ "deviceId": "x".repeat(MAX_DEVICE_CHARS + 1) }), "deviceId"),
         ] {
-            let message = refused(body);
+            let message = refusal_message(body);
 
             assert!(message.contains(&format!("`{field}`")), "{field}: {message}");
         }

@@ -46,21 +46,21 @@ pub(super) fn parse(body: &[u8]) -> Result<TranslatedRequest, ApiError> {
         .collect();
     chat.insert("messages".to_owned(), Value::Array(messages(&request)?));
 
-    let mut set = |name: &str, value: Option<Value>| {
+    let mut set_if_some = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
             chat.insert(name.to_owned(), value);
         }
     };
 
-    set("max_completion_tokens", non_null(&request, "max_output_tokens").cloned());
-    set("reasoning_effort", reasoning_effort(&request));
-    set("response_format", response_format(&request));
-    set("tools", non_null(&request, "tools").map(nest_functions));
-    set("tool_choice", non_null(&request, "tool_choice").map(translate_choice));
+    set_if_some("max_completion_tokens", non_null(&request, "max_output_tokens").cloned());
+    set_if_some("reasoning_effort", reasoning_effort(&request));
+    set_if_some("response_format", response_format(&request));
+    set_if_some("tools", non_null(&request, "tools").map(nest_functions));
+    set_if_some("tool_choice", non_null(&request, "tool_choice").map(translate_choice));
 
     if request.get("stream") == Some(&Value::Bool(true)) {
-        set("stream", Some(Value::Bool(true)));
-        set("stream_options", Some(json!({ "include_usage": true })));
+        set_if_some("stream", Some(Value::Bool(true)));
+        set_if_some("stream_options", Some(json!({ "include_usage": true })));
     }
 
     Ok(TranslatedRequest {
