@@ -35,7 +35,7 @@ pub(crate) struct PageRequest {
 
 impl PageRequest {
     pub(crate) fn from_request(request: &HttpRequest) -> Self {
-        let query = query(request.query_string());
+        let query = parse_query(request.query_string());
         let chosen = query.as_ref().and_then(|it| Language::from_tag(&it.lang));
         let layout = PageLayout::new(preferred_language(request), chosen);
         Self { layout, query }
@@ -56,12 +56,20 @@ pub(crate) fn broken_link(layout: PageLayout) -> HttpResponse {
     Notice::new(layout, texts).response(StatusCode::BAD_REQUEST)
 }
 
-fn query(text: &str) -> Option<Query> {
-    let query: Query =
-        (text.len() <= MAX_QUERY_BYTES).then(|| serde_urlencoded::from_str(text).ok())??;
+/// Parses a query; `None` if it is malformed, too long, or has characters that no link has.
+fn parse_query(text: &str) -> Option<Query> {
+    if text.len() > MAX_QUERY_BYTES {
+        return None;
+    }
+
+    let query: Query = serde_urlencoded::from_str(text).ok()?;
     let Query { lang, email, token, user_id, reason, invitation, done } = &query;
     let is_valid = [lang, email, token, user_id, reason, invitation, done]
-        .iter()
-        .all(|value| !value.chars().any(|it| it.is_control() || it == char::REPLACEMENT_CHARACTER));
+        .into_iter()
+        .all(|it| is_plain_text(it));
     is_valid.then_some(query)
+}
+
+fn is_plain_text(text: &str) -> bool {
+    !text.chars().any(|it| it.is_control() || it == char::REPLACEMENT_CHARACTER)
 }

@@ -8,6 +8,9 @@ const HEIGHT: f64 = 160.0;
 /// Maximum width of a bar.
 const MAX_BAR_WIDTH: f64 = 48.0;
 
+/// Value of the lowest bit of the upper half of a `u64`.
+const TWO_TO_THE_32: f64 = 4_294_967_296.0;
+
 /// Bar chart of a series.
 pub(crate) struct Chart {
     /// Title, and the text of the picture for screen readers.
@@ -33,8 +36,9 @@ impl ChartBar {
     /// Creates a bar of a whole number.
     pub(crate) fn new(label: String, text: String, value: impl TryInto<u64>) -> Self {
         let number = value.try_into().unwrap_or(0);
-        let half = |it: u64| f64::from(u32::try_from(it).unwrap_or(u32::MAX));
-        let value = half(number >> 32) * 4_294_967_296.0 + half(number & 0xffff_ffff);
+        // Only `u32` converts to `f64` without a cast, so each half is converted.
+        let half = |bits: u64| f64::from(u32::try_from(bits).unwrap_or(u32::MAX));
+        let value = half(number >> 32) * TWO_TO_THE_32 + half(number & 0xffff_ffff);
         Self { label, text, value }
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct PageParts {
     /// Forms that are posted.
     pub(super) forms: Vec<PageForm>,
     /// Names of all elements.
-    pub(super) elements: Vec<String>,
+    elements: Vec<String>,
 }
 
 impl PageParts {
@@ -53,6 +53,11 @@ impl PageParts {
             }
         }
         parts
+    }
+
+    /// Returns whether the page has an element of this name.
+    pub(super) fn has_element(&self, name: &str) -> bool {
+        self.elements.iter().any(|it| it == name)
     }
 
     /// Returns the form that has a field of this name.
