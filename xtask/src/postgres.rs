@@ -1,5 +1,6 @@
 //! Temporary PostgreSQL clusters.
 
+use std::env;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,12 @@ use crate::places;
 /// Folder of PostgreSQL's programs in Debian, with a folder per version.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
+/// Folder in memory.
+const MEMORY: &str = "/dev/shm";
+
+/// Free space that the databases of tests need in memory, in KiB.
+const TEST_KIB: u64 = 4 << 20;
+
 /// Log file of a cluster, in its folder.
 const LOG: &str = "log";
 
@@ -34,19 +41,22 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Starts a cluster for tests, without protection against power failures.
+    /// Starts a cluster for tests, without protection against power failures: in memory
+    /// if there is space, where each test gets its database three times as fast.
     pub(crate) fn for_tests(interrupt: &Interrupt) -> Outcome<Self> {
-        Self::start(&["-c", "fsync=off", "-c", "max_connections=500"], interrupt)
+        let has_memory = free_kib(MEMORY).is_some_and(|it| it >= TEST_KIB);
+        let folder = if has_memory { PathBuf::from(MEMORY) } else { env::temp_dir() };
+        Self::start(&folder, &["-c", "fsync=off", "-c", "max_connections=500"], interrupt)
     }
 
     /// Starts a cluster for benchmarks, with durable commits.
     pub(crate) fn for_benches(interrupt: &Interrupt) -> Outcome<Self> {
-        Self::start(&["-c", "max_connections=200"], interrupt)
+        Self::start(&env::temp_dir(), &["-c", "max_connections=200"], interrupt)
     }
 
-    fn start(settings: &[&str], interrupt: &Interrupt) -> Outcome<Self> {
+    fn start(folder: &Path, settings: &[&str], interrupt: &Interrupt) -> Outcome<Self> {
         let programs = program_folder()?;
-        let dir = tempfile::Builder::new().prefix("pia-postgres-").tempdir()?;
+        let dir = tempfile::Builder::new().prefix("pia-postgres-").tempdir_in(folder)?;
 
         if debian::is_root()? {
             output(Command::new("chown").arg("postgres").arg(dir.path()))?;
@@ -109,6 +119,12 @@ impl Cluster {
 
         Err(format!("PostgreSQL did not answer within {} s", START_TIMEOUT.as_secs()).into())
     }
+}
+
+/// Returns the free space of the volume of a folder, in KiB, if `df` reports it.
+fn free_kib(folder: &str) -> Option<u64> {
+    let report = Command::new("df").args(["--output=avail", "-k", folder]).output().ok()?;
+    String::from_utf8(report.stdout).ok()?.lines().last()?.trim().parse().ok()
 }
 
 /// Returns the folder with PostgreSQL's programs; installs them if necessary.
