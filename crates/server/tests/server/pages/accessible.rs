@@ -7,6 +7,7 @@ use pia_identity::Role;
 use pia_kernel::{Clock as _, SystemClock};
 use pia_server_testkit::browser::Browser;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
+use pia_server_testkit::polling::until;
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -42,11 +43,12 @@ const SUBMIT: &str = "
 /// Script that returns the paths of the navigation.
 const NAVIGATION: &str = "
     return [...document.querySelectorAll('.beside nav a')].map(it => it.pathname)";
-/// Script that returns the texts of the rows of the list with a next page.
+/// Script that returns the texts of the rows of the list with a next page, which is
+/// the last one before the link.
 const ROWS: &str = "
-    const tables = [...document.querySelectorAll('main table')];
-    const section = document.querySelector('a[rel=next]')?.closest('section, main');
-    const table = tables.findLast(it => section?.contains(it)) ?? tables[0];
+    const next = document.querySelector('a[rel=next]');
+    const table = [...document.querySelectorAll('main table')].findLast(
+        it => next.compareDocumentPosition(it) & Node.DOCUMENT_POSITION_PRECEDING);
     return [...table.tBodies[0].rows].map(it => it.textContent.trim())";
 
 /// Lists of the console without a limit of rows.
@@ -283,7 +285,10 @@ async fn lists_with_ten_thousand_rows_are_paged_and_accessible() {
         checker.check_twice(path).await;
         let browser = &checker.browser;
         let first_page = browser.run(ROWS, json!([])).await;
+        let url = browser.url().await;
         browser.click_on("a[rel=next]").await;
+        until(async || (browser.url().await != url).then_some(())).await;
+        browser.find("a[rel=next]").await;
         let next_page = browser.run(ROWS, json!([])).await;
 
         let rows = first_page.as_array().expect("a list");
