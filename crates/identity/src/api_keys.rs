@@ -1,4 +1,9 @@
-//! API keys of scripts.
+//! API keys of scripts, as their owners create, list and revoke them.
+//!
+//! `ApiKeys::create` validates the options, verifies the owner by
+//! `FactorProofs::owner`, and stores the key's hash; the key itself leaves
+//! the server once. `codes.rs` has the format of keys, `authenticator.rs`
+//! accepts them with requests, `admin.rs` revokes those of others.
 
 pub(crate) mod admin;
 pub(crate) mod authenticator;
@@ -24,15 +29,15 @@ use crate::violation::Violation;
 
 /// Maximum number of keys per account, expired ones included.
 const MAX_API_KEYS: usize = 20;
-/// Maximum length of a name.
+/// Maximum length of a name, in UTF-16 code units.
 const MAX_NAME_CHARS: usize = 64;
-/// Maximum weekly budget of a key, equal to a group's.
+/// Maximum weekly budget of a key in whole credits, equal to a group's.
 const MAX_CREDITS: i64 = 1_000_000_000_000;
 
 /// Requested properties of a new key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ApiKeyOptions {
-    /// Name chosen by the owner.
+    /// Name chosen by the owner: required, one line, at most 64 UTF-16 units.
     pub name: Option<String>,
     /// Requested scopes; calling models if absent.
     pub scopes: Option<Vec<String>>,

@@ -1,4 +1,9 @@
 //! App passwords, for programs that cannot present a second factor.
+//!
+//! This file creates, lists and revokes them; `SignIn::prove_password`
+//! accepts one in place of the account's password, from programs but not from
+//! browsers. Its session has the scope `SessionScope::Data` and ends with it.
+//! `codes.rs` has the format.
 
 pub(crate) mod codes;
 
@@ -20,7 +25,7 @@ use crate::violation::Violation;
 
 /// Maximum number of app passwords per account.
 const MAX_APP_PASSWORDS: usize = 20;
-/// Maximum length of a name.
+/// Maximum length of a name, in UTF-16 code units.
 const MAX_NAME_CHARS: usize = 64;
 
 /// A newly created app password.

@@ -1,4 +1,16 @@
 //! Identity of callers: accounts, sign-in, sessions and their tokens.
+//!
+//! The crate decides who a caller is and what proves it. `use_cases.rs` lists
+//! all use cases, each over traits of `ports.rs`: begin there. The main path
+//! is `SignIn::local` in `sign_in.rs`, which verifies a password, perhaps
+//! opens a challenge for a second factor (`factors/challenges.rs`), and calls
+//! `Sessions::start`. Later requests of that session are verified by
+//! `AccessTokens` and `CallerCache`, which the gates of `web` call.
+//!
+//! Two rules concern every module. A session starts only if the account still
+//! has the `CredentialsEpoch` with which it was loaded. A use case that
+//! changes an account or ends a session for a caller drops the user from
+//! `CallerCache`.
 
 mod api_keys;
 mod app_passwords;

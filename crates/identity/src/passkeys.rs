@@ -1,4 +1,10 @@
-//! Registration and removal of passkeys.
+//! Registration, renaming and removal of passkeys.
+//!
+//! A registration takes two requests: `begin` verifies the owner and opens a
+//! challenge, and `add` takes the authenticator's response to that challenge.
+//! The proof belongs to `begin`: a challenge exists only for a proved owner.
+//! `passkeys/sign_in.rs` signs in with passkeys; WebAuthn itself is behind
+//! `PasskeyCeremony`, in the crate `passkeys`.
 
 pub(crate) mod options;
 pub(crate) mod sign_in;
@@ -253,6 +259,7 @@ impl Passkeys {
         let name =
             change.name.as_deref().map(parse_name).transpose().map_err(PasskeyChangeError::Name)?;
         let change = PasskeyChange { name, ..change };
+        // Written by the store only if the passkey was blocked.
         let effects = SideEffects::audit(self.proofs.clock.now(), user, "passkey.unblocked");
         if !self.ports.store.change(user, id, change, effects).await? {
             return Err(PasskeyChangeError::Unknown);

@@ -1,4 +1,9 @@
-//! Ports of this domain.
+//! Ports of this domain: traits of its stores and services, and their values.
+//!
+//! A file has the noun of the use case that calls it; `storage-identity`
+//! mostly has a file of that noun with the SQL. A method of a store is
+//! atomic: outcomes such as `Stale`, `Full` or `Gone` mean that nothing was
+//! written.
 
 mod accounts;
 mod api_keys;

@@ -1,4 +1,11 @@
 //! Start, refresh and end of sessions.
+//!
+//! `start` and its variants store a session. A device gets two tokens: the
+//! access token, which the gates verify (`access_tokens.rs`), and the refresh
+//! token, which `refresh` replaces by a successor (`refresh_tokens.rs`). A
+//! browser gets a cookie instead (`consoles.rs`). Tokens carry no
+//! permissions: `caller_cache.rs` loads those, and whether the session still
+//! lives.
 
 pub(crate) mod access_tokens;
 pub(crate) mod caller_cache;
@@ -57,7 +64,8 @@ impl Default for SessionSettings {
     }
 }
 
-/// Tokens of a session.
+/// Tokens of a device's session. Of the refresh token only a hash is stored, of the
+/// access token nothing.
 #[derive(Debug, Clone)]
 pub struct SessionTokens {
     /// Access token, presented with each request.
@@ -83,7 +91,7 @@ pub struct SessionPorts {
     pub refresh_keys: RefreshKeys,
 }
 
-/// Sessions and their tokens.
+/// Sessions of devices and browsers, from their start to their end.
 #[derive(Clone)]
 pub struct Sessions {
     ports: SessionPorts,
@@ -238,6 +246,7 @@ impl Sessions {
                     self.ports.caller_cache.forget_everyone();
                     return Err(RefreshError::Reused);
                 }
+                // Perhaps issued under the previous key, which is tried next.
                 RotationOutcome::Refused => {}
             }
         }

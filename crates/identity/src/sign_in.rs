@@ -1,4 +1,12 @@
 //! Sign-in with an email address, a password and a second factor.
+//!
+//! `SignIn::local` verifies the password and starts a session. For an account
+//! with a second factor it returns `FactorNeeded` with a challenge, which the
+//! client presents to `with_factor`. `sign_in/browser.rs` combines the same
+//! steps for browsers.
+//!
+//! The time of a response must not reveal accounts: keep the steps of an
+//! unknown address equal to those of a known one.
 
 pub(crate) mod browser;
 pub(crate) mod codes;
@@ -65,7 +73,7 @@ pub struct SignInPorts {
     pub verification: Verification,
 }
 
-/// Sign-in with a password.
+/// Sign-in with an email address and a password, or an app password.
 #[derive(Clone)]
 pub struct SignIn {
     ports: SignInPorts,

@@ -1,4 +1,7 @@
 //! Use cases of identity, grouped for the crates that serve them.
+//!
+//! `server/src/compose` fills the groups; `http`, `console` and `scim` call the
+//! use cases. Each field names a type of this crate, whose file explains it.
 
 use crate::api_keys::ApiKeys;
 use crate::api_keys::admin::ApiKeyAdmin;

@@ -19,7 +19,7 @@ impl Violation {
     }
 }
 
-/// Maximum length of a name, in characters.
+/// Maximum length of a name, in UTF-16 code units.
 const MAX_NAME_CHARS: usize = 200;
 
 /// Parses the name of a person or a company: a single line, trimmed; `None` if blank.

@@ -1,4 +1,9 @@
 //! Authentication of callers with API keys.
+//!
+//! The gates call `parse`, then `cached_owner` or else `find`, and, if
+//! `CallerCache` has no state that admits the caller, `load_state`
+//! (`web/src/gates/credential.rs` and `caller.rs`). The methods without
+//! `async` never wait for the database.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,7 @@
-//! Format and hash of API keys.
+//! Format and hash of API keys: `pia_` and 43 characters of URL-safe base64.
+//!
+//! `ApiKeys::create` generates a key, `ApiKeyAuthenticator::parse` hashes a
+//! presented one. Only hashes are stored and compared.
 
 use pia_kernel::{Secret, Unavailable};
 use ring::digest;

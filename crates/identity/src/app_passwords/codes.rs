@@ -1,4 +1,9 @@
-//! Format and hash of app passwords.
+//! Format and hash of app passwords: `pia` and five groups of five
+//! characters.
+//!
+//! `AppPasswords::create` generates one. `sign_in.rs` hashes each password
+//! that a program presents, and looks that hash up before it verifies the
+//! account's own password.
 
 use pia_kernel::{Secret, Unavailable, random_bytes};
 use ring::digest;
@@ -18,6 +23,7 @@ const MAX_CODE_BYTES: usize = 64;
 /// Generates an app password in display form: `pia-k3v9a-…`.
 pub(crate) fn fresh() -> Result<Secret<String>, Unavailable> {
     let bytes = random_bytes::<LENGTH>()?;
+    // 256 is a multiple of 32, so all characters are equally likely.
     let letter = |it: &u8| LETTERS.get(usize::from(it % 32)).copied().map(char::from);
     let groups = bytes.chunks(GROUP).map(|it| it.iter().filter_map(letter).collect::<String>());
     let parts: Vec<String> = std::iter::once(PREFIX.to_owned()).chain(groups).collect();

@@ -1,4 +1,10 @@
 //! Sign-ins that wait for their second factor.
+//!
+//! `SignIn` calls `challenge` after a right password and returns its token,
+//! which the client presents to `meet` with the answer. `meet` counts in
+//! advance twice, at the account's throttle and at the challenge, and then
+//! verifies the answer and consumes it with the challenge in one transaction.
+//! A wrong answer stays counted at both.
 
 use std::sync::Arc;
 use std::time::Duration;

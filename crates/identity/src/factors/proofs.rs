@@ -1,4 +1,11 @@
 //! Verification of codes and passwords as proofs of ownership.
+//!
+//! A proof takes two steps. `answer`, `proof` or `verify` compares it and
+//! returns a `VerifiedProof`; the store of the change then consumes that in
+//! its transaction, and may still reject it as used. Both belong into the
+//! future that `counted` runs, so that a used code counts like a wrong one.
+//! `reauthentication.rs` builds on this file; `challenges.rs` counts with a
+//! throttle of its own.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +25,7 @@ use crate::sessions::session_proofs::SessionProofs;
 /// Purpose under which an authenticator's secret is sealed.
 pub(crate) const PURPOSE: &str = "totp-secret";
 
-/// Settings of second factors.
+/// Limits and lifetimes of second factors and proofs, and the name that apps display.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactorSettings {
     /// Issuer that apps display next to the address.
@@ -132,7 +139,7 @@ impl FactorProofs {
     }
 
     /// Runs `check` and counts it if the proof is wrong. It is counted in advance, since concurrent
-    /// attempts would otherwise be free, and given back unless the proof is wrong.
+    /// attempts would otherwise be free, and the attempt is returned unless the proof is wrong.
     pub(crate) async fn counted<T>(
         &self,
         user: UserId,
@@ -230,7 +237,7 @@ impl FactorProofs {
         }
     }
 
-    /// Verifies the account's password.
+    /// Verifies the account's password; any is wrong if the account has none.
     pub(crate) async fn password(
         &self,
         account: &Account,

@@ -1,4 +1,8 @@
 //! Proof that a request comes from the account's owner and not from someone with their session.
+//!
+//! `FactorProofs::owner` is for changes whose store consumes the proof
+//! together with the change: API keys, app passwords. Actions without such a
+//! store use `reauthenticator.rs`, which consumes the proof by itself.
 
 use std::time::Duration;
 
@@ -9,7 +13,7 @@ use crate::people::account::Account;
 use crate::ports::{Factor, VerifiedProof};
 use crate::sessions::access_tokens::SessionRef;
 
-/// Maximum age of a sign-in, or of a proof given to a session, as proof.
+/// Maximum age of a sign-in, or of a session's later proof, as proof.
 pub(crate) const FRESH: Duration = Duration::from_mins(10);
 
 /// Errors of proving ownership of an account.

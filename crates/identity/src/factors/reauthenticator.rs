@@ -1,4 +1,9 @@
 //! Reauthentication, for actions that need more than a session.
+//!
+//! `check` reports an outcome, `require` rejects all outcomes but `Fresh`,
+//! and `prove` stores the time of a proof, after which the session needs none
+//! for ten minutes (`sessions/session_proofs.rs`). Passkeys as proofs:
+//! `PasskeySignIn::prove_owner`.
 
 use pia_kernel::ReauthenticationOutcome;
 
@@ -48,6 +53,7 @@ impl Reauthenticator {
             self.verify(session_ref, proof).await?;
             return Ok(ReauthenticationOutcome::Fresh);
         }
+        // The session of an app password, whose start is no proof of the owner.
         if caller.scope != SessionScope::Full && !caller.scope.is_browser() {
             return Ok(ReauthenticationOutcome::Delegated);
         }

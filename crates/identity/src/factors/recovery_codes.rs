@@ -1,4 +1,8 @@
 //! Recovery codes, which replace a lost authenticator.
+//!
+//! `second_factors.rs` issues ten, presents them once and stores their
+//! hashes. `FactorProofs::answer` hashes a typed code, and the store that
+//! consumes the proof decides if that code is unused.
 
 use pia_kernel::{QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId, random_bytes};
 use ring::hmac;
@@ -22,6 +26,7 @@ pub(crate) fn fresh() -> Result<Vec<Secret<String>>, Unavailable> {
 
 fn fresh_code() -> Result<Secret<String>, Unavailable> {
     let bytes = random_bytes::<LENGTH>()?;
+    // 256 is a multiple of 32, so all characters are equally likely.
     let letter = |it: &u8| LETTERS.get(usize::from(it % 32)).copied().map(char::from);
     let groups = bytes.chunks(GROUP).map(|it| it.iter().filter_map(letter).collect::<String>());
     Ok(Secret::new(groups.collect::<Vec<_>>().join("-")))

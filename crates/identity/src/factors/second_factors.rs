@@ -1,4 +1,9 @@
 //! Enabling and disabling of an account's second factor.
+//!
+//! The order is `begin`, which issues a secret without effect; `confirm`,
+//! whose code enables the factor and issues recovery codes; later `disable`
+//! or `regenerate_codes`, each with a proof. `totp.rs` computes codes,
+//! `proofs.rs` verifies and counts them.
 
 use std::future::ready;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! Time-based one-time passwords (RFC 6238): six digits that change every thirty seconds.
+//!
+//! `enrolment` is for the setup, `check` for each code. Of a valid code,
+//! `check` returns the `Step`: a store accepts no code of that step or an
+//! earlier one again.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

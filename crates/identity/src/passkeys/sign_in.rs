@@ -1,4 +1,9 @@
 //! Sign-in with a passkey, without a user name, and proofs of sessions with one.
+//!
+//! `begin` opens a challenge for any passkey; `sign_in`, `prove` or
+//! `prove_owner` takes the response. Each of these consumes the challenge
+//! first (`redeem`), so that a challenge accepts one response, then verifies
+//! the signature and stores the passkey's counter (`verify`).
 
 use std::sync::Arc;
 

@@ -1,4 +1,8 @@
 //! Change of a known password.
+//!
+//! `change` verifies the current password here and its hash again in the
+//! store, so that of two concurrent changes one fails. Forgotten passwords:
+//! `resets.rs`.
 
 use std::time::Duration;
 
@@ -68,6 +72,7 @@ impl PasswordChanges {
         revoke_app_access: bool,
     ) -> Result<AppAccess, ChangePasswordError> {
         let (account, old) = self.load(by).await?;
+        // Before the proof is counted, so that a weak choice uses up no attempt.
         if let Some(violation) = self.violation(&account, &current, &new) {
             return Err(ChangePasswordError::Invalid(vec![violation]));
         }
@@ -99,6 +104,7 @@ impl PasswordChanges {
         let hash = accounts
             .by_email(&account.email)
             .await?
+            // The address may have passed to another account since `find`.
             .filter(|it| it.account.user == by.user)
             .ok_or(ChangePasswordError::Gone)?
             .password_hash

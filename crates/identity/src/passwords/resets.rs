@@ -1,4 +1,8 @@
 //! Use case of forgotten passwords: a link by email, and the new password.
+//!
+//! `request` sends `LINK` through `people/email_tokens.rs`, `reset` redeems
+//! its token. `people/verification.rs` sends `LINK` too, to the owner of an
+//! unverified address that someone registers again.
 
 use std::sync::Arc;
 use std::time::Duration;

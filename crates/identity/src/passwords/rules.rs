@@ -1,4 +1,9 @@
 //! Rules for passwords: long and hard to guess. No composition is required.
+//!
+//! `weakness` is called by registration, changes and resets. It checks the
+//! length, then words about the owner, then the number of guesses that zxcvbn
+//! estimates. A password that is too long to be scored passes, unless it
+//! repeats a short text.
 
 use std::collections::HashSet;
 use std::fmt;

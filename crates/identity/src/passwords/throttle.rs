@@ -1,4 +1,10 @@
 //! Throttling of guesses at passwords and second factors that does not affect the owner.
+//!
+//! `count` or `count_factor` comes first and treats the guess as wrong. Then
+//! follows `right` for a right guess, `give_back` for one that was not
+//! verified, and no call for a wrong one. `sign_in.rs` and
+//! `factors/challenges.rs` do so. `forgive` and `counts_of` are for clearing
+//! counts without a guess.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

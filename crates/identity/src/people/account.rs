@@ -1,4 +1,7 @@
 //! Accounts, and the state of callers that the gates check.
+//!
+//! Use cases load an `Account`. The gates load a `CallerState`, which every
+//! request needs, through `CallerCache`. Neither contains a secret.
 
 use pia_kernel::{ApiKeyId, GroupId, SessionId, Timestamp, UserId};
 use uuid::Uuid;
@@ -7,7 +10,8 @@ use crate::people::role::Role;
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::credential::Credential;
 
-/// Group of new accounts.
+/// Group of new accounts. A migration creates it with this id, which is therefore equal
+/// on every server.
 pub const DEFAULT_GROUP: GroupId =
     GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
 

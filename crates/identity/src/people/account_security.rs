@@ -1,4 +1,8 @@
 //! Use case of administrators: sessions, second factors and guesses of other users.
+//!
+//! A count of wrong passwords is stored under a hash of the address and the
+//! network. `lift_wait` and `waits_until` therefore recompute the keys from
+//! the networks of the account's last sign-ins (`passwords/throttle.rs`).
 
 use std::sync::Arc;
 
@@ -51,7 +55,8 @@ pub struct AccountSecurity {
 }
 
 impl AccountSecurity {
-    /// Creates an administration over these stores; `caller_cache` is notified of sessions that end.
+    /// Creates an administration over these stores; `caller_cache` is notified of sessions that
+    /// end.
     pub fn new(
         ports: AccountSecurityPorts,
         caller_cache: CallerCache,

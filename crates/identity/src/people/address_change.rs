@@ -1,4 +1,10 @@
 //! Change of an account's email address.
+//!
+//! `request` verifies the owner and emails a link to the new address.
+//! `confirm`, called by the page of that link for the account's signed-in
+//! owner, changes the address. Between the two the new address is in the link
+//! alone; the token's stored hash covers it, so that the link confirms no
+//! other address.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! Deletion of accounts by their owners.
+//!
+//! `delete` checks the typed word, then the owner, and calls `Eraser`,
+//! implemented in `storage-lifecycle`. The eraser checks again, under its
+//! locks, that the session lives and that another administrator stays.
 
 use std::sync::Arc;
 use std::time::Duration;

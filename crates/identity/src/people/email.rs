@@ -1,4 +1,9 @@
 //! Email addresses: parsing, comparison and display.
+//!
+//! `parse` is for the address of a new account, `for_lookup` for that of an
+//! existing one. `fold_email` returns the form that is compared,
+//! `readable_email` the form that is displayed. Domains have two spellings,
+//! Unicode and `xn--`; both lead to one account.
 
 use idna::AsciiDenyList;
 use idna::uts46::{Hyphens, Uts46};
@@ -7,7 +12,7 @@ use unicode_normalization::is_nfkc;
 
 use crate::violation::Violation;
 
-/// Maximum length of an address, as mail servers accept it.
+/// Maximum length of an address in UTF-16 code units, as mail servers accept it.
 pub(crate) const MAX_EMAIL_CHARS: usize = 254;
 /// Maximum length of the part before the `@`.
 const MAX_LOCAL_PART_BYTES: usize = 64;

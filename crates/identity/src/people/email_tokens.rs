@@ -1,4 +1,11 @@
 //! Emails with a single-use link.
+//!
+//! A `Link` describes one kind: `people/verification.rs` and
+//! `passwords/resets.rs` have one each. `request` is for strangers, so that
+//! an address without an account takes the same steps; `remind` is for users
+//! who have proved their password; `compose` leaves the storing to its
+//! caller. `people/address_change.rs` builds its link itself and shares only
+//! the limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +65,7 @@ pub(crate) struct Link {
     pub(crate) template: &'static str,
     /// Audit action of a request.
     pub(crate) audit_action: &'static str,
-    /// Path and query of the link, without the token.
+    /// Path and query of the link, without the token, which is appended as `&token=`.
     pub(crate) page: fn(&Account) -> String,
     /// Filter of the accounts that receive one.
     pub(crate) is_for: fn(&Credentials) -> bool,

@@ -1,4 +1,9 @@
 //! Creation of the first administrator of a server.
+//!
+//! The setup pages of `console` call `create_first_admin` with the token from
+//! the file at `Setup:TokenPath`. The store repeats the check for an
+//! administrator, since two people may submit the form at once. Further
+//! administrators come from `roles.rs` and `invitations.rs`.
 
 use std::sync::Arc;
 

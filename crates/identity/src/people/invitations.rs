@@ -1,4 +1,8 @@
 //! Invitations to register.
+//!
+//! `registration.rs` redeems them: the `hash` of a presented token finds the
+//! invitation, and the store checks address and expiry in the transaction of
+//! the new account.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -57,7 +61,7 @@ pub enum InviteError {
 
 /// Creation, listing and revocation of invitations.
 ///
-/// An invitation does not verify its address, since the inviter has seen the link too. Invited
+/// An invitation does not verify its address, since the inviter knows the link too. Invited
 /// users verify theirs like all others.
 #[derive(Clone)]
 pub struct Invitations {

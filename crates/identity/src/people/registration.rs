@@ -1,4 +1,12 @@
 //! Registration of accounts with a password.
+//!
+//! `register` validates the form, applies the rules or the invitation, hashes
+//! the password and stores the account. While addresses must be verified, a
+//! new address and a taken one have the same outcome, `EmailQueued`; only the
+//! email differs.
+//!
+//! `first_admin.rs` shares `check`. Users of identity providers are created
+//! in `providers/accounts.rs`, those of SCIM clients in `scim/users.rs`.
 
 use std::sync::Arc;
 
@@ -34,7 +42,7 @@ pub struct RegistrationRules {
     pub allowed_domains: Vec<String>,
     /// True if users must declare if they are traders.
     pub require_declaration: bool,
-    /// Minimum number of characters of a password.
+    /// Minimum length of a password, in UTF-16 code units.
     pub min_password_chars: usize,
     /// True if registration is suspended for everyone, invited or not.
     pub suspended: bool,
@@ -74,7 +82,7 @@ impl RegistrationRules {
     }
 }
 
-/// Registration form.
+/// Registration form, unvalidated: `check` lists its violations.
 #[derive(Debug, Clone)]
 pub struct RegistrationForm {
     /// Email address, as typed.

@@ -1,4 +1,7 @@
 //! Administration of roles and of the active state of accounts.
+//!
+//! `activation` is for `scim/users.rs`, which changes attributes and the
+//! active state in one transaction; its caller then calls `forget`.
 
 use std::sync::Arc;
 

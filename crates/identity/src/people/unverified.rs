@@ -1,4 +1,7 @@
 //! Cleanup of accounts that were never verified.
+//!
+//! A maintenance task of `server` calls `sweep`; `Eraser` is implemented in
+//! `storage-lifecycle`.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,9 @@
 //! Verification of email addresses.
+//!
+//! Three paths send the same link: `begin` with a registration, `outstanding`
+//! after the right password of an unverified account, `resend` on request.
+//! `redeem` consumes its token. `notify_owner` is the email for an address
+//! that is registered again.
 
 use std::time::Duration;
 

@@ -1,4 +1,7 @@
 //! Port of accounts; implemented in `storage-identity`.
+//!
+//! `CallerCache` alone calls `caller_state` and `key_state`, for the gates.
+//! The other methods are for use cases.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};

@@ -42,7 +42,7 @@ pub struct NewApiKey {
     pub entry: ApiKeyEntry,
     /// Session that creates it; it must be live when the key is stored.
     pub by: SessionRef,
-    /// Hash under which it is found; the key itself is shown once.
+    /// Hash under which it is found; the key itself is returned once.
     pub hash: ApiKeyHash,
 }
 

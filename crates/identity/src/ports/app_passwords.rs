@@ -13,13 +13,13 @@ pub struct AppPasswordHash(pub [u8; 32]);
 /// An app password that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAppPassword {
-    /// Id of the app password.
+    /// Id by which its owner removes it.
     pub id: AppPasswordId,
     /// Session that creates it; it must be live when the app password is stored.
     pub by: SessionRef,
     /// Name chosen by the owner.
     pub name: String,
-    /// Hash of the app password.
+    /// Hash under which a sign-in finds it; the password itself is presented once.
     pub hash: AppPasswordHash,
     /// Time at which its owner created it.
     pub at: Timestamp,
@@ -28,13 +28,13 @@ pub struct NewAppPassword {
 /// An app password in its owner's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppPasswordEntry {
-    /// Id of the app password.
+    /// Id by which its owner removes it.
     pub id: AppPasswordId,
     /// Name chosen by the owner.
     pub name: String,
     /// Time at which its owner created it.
     pub created_at: Timestamp,
-    /// Time of the last sign-in with it.
+    /// Time of the last sign-in with it; `None` before the first.
     pub used_at: Option<Timestamp>,
 }
 
@@ -56,7 +56,7 @@ pub enum CredentialStoreOutcome {
 pub struct AppPasswordRemoval {
     /// Owner of the app password.
     pub user: UserId,
-    /// Id of the app password.
+    /// App password to remove; another user's is not removed.
     pub id: AppPasswordId,
     /// Time of the removal, for its effects.
     pub at: Timestamp,

@@ -1,4 +1,9 @@
 //! Ports of second factors; implemented in `storage-identity`, and for encryption in `server`.
+//!
+//! `FactorStore` has the authenticator and the recovery codes of an account,
+//! `ChallengeStore` the sign-ins that wait for one of them. A use case
+//! verifies a proof without a store as far as possible; the store that
+//! receives the `VerifiedProof` consumes it with the change.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};
@@ -186,7 +191,7 @@ pub struct NewChallenge {
     pub expires_at: Timestamp,
 }
 
-/// Side effects of answering a challenge, given the number of recovery codes left if one was used.
+/// Side effects of answering a challenge, by the number of recovery codes left if one was used.
 pub type RedeemEffects = fn(UserId, Timestamp, Option<u64>) -> SideEffects;
 
 /// A verified answer to a challenge.

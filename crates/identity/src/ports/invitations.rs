@@ -58,7 +58,7 @@ pub struct InvitationEntry {
     pub expires_at: Timestamp,
 }
 
-/// Selection of invitations.
+/// Selection and order of invitations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct InvitationFilter {
     /// Part of the address, in any case; empty selects all.

@@ -1,4 +1,7 @@
 //! Ports of passkeys; implemented in `storage-identity`, and for WebAuthn in `passkeys`.
+//!
+//! `PasskeyCeremony` computes and stores nothing. `PasskeyChallenges` has the
+//! state between the two requests of a ceremony, `PasskeyStore` the passkeys.
 
 use async_trait::async_trait;
 use pia_kernel::{PasskeyId, Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};

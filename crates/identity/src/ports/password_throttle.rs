@@ -1,4 +1,6 @@
 //! Port of the password throttle; implemented in `storage-identity`.
+//!
+//! `passwords/throttle.rs` derives the keys and calls the methods in order.
 
 use std::time::Duration;
 

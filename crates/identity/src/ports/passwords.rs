@@ -37,7 +37,7 @@ pub struct PasswordChange {
     pub revoke_app_access: bool,
     /// Time of the change, for its effects.
     pub at: Timestamp,
-    /// Side effects of the change, given the remaining app access.
+    /// Side effects of the change, by the remaining app access.
     pub effects: fn(UserId, Timestamp, AppAccess) -> SideEffects,
     /// Side effects of the end of each other session.
     pub if_ended: EndEffects,

@@ -1,5 +1,11 @@
 //! Ports to identity providers, implemented in `providers`, and the stores of sign-ins with them,
 //! implemented in `storage-identity`.
+//!
+//! A sign-in calls them in this order:
+//! `IdentityProviders::authorization_url`, `ProviderFlows::put`; after the
+//! provider's redirect `ProviderFlows::take`, `IdentityProviders::exchange`,
+//! `ProviderAccounts::find`; and where a target waits for a code,
+//! `SignInCodes`.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, SessionId, SideEffects, Timestamp, Unavailable, UserId};

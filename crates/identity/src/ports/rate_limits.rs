@@ -1,4 +1,8 @@
 //! Port of rate limits; implemented in `storage-identity`.
+//!
+//! `web/src/budgets.rs` counts requests of shared budgets here, and use cases
+//! count emails, proofs and changes of addresses. The key names the purpose,
+//! as `factor:` and the user's id.
 
 use std::time::Duration;
 

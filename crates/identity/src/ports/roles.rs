@@ -17,7 +17,7 @@ pub struct SeatLimits {
 }
 
 impl SeatLimits {
-    /// Returns the current limits.
+    /// Returns the limits of the current licence.
     pub fn from_seats(seats: &dyn Seats) -> Self {
         Self { accounts: seats.limit(), admins: seats.admins() }
     }

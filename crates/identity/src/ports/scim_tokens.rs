@@ -54,7 +54,7 @@ pub struct ScimTokenEntry {
 pub struct NewScimToken {
     /// Entry of the token in the administrators' list.
     pub entry: ScimTokenEntry,
-    /// Hash under which it is found; the token itself is shown once.
+    /// Hash under which it is found; the token itself is returned once.
     pub hash: TokenHash,
     /// Administrator who creates it.
     pub created_by: UserId,

@@ -41,7 +41,7 @@ pub enum ScimUserText {
     FamilyName,
 }
 
-/// Comparison of texts.
+/// Comparison of an attribute with a condition's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextMatch {
     /// Is the text.
@@ -59,7 +59,7 @@ pub enum TextMatch {
 pub struct ScimUserQuery {
     /// Conditions, all of which are met.
     pub conditions: Vec<ScimUserCondition>,
-    /// Number of users that are skipped.
+    /// Number of users that are skipped: SCIM's `startIndex` less one.
     pub offset: u32,
     /// Maximum number of users of this page.
     pub limit: u32,

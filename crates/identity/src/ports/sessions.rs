@@ -1,4 +1,9 @@
 //! Port of sessions and their refresh tokens; implemented in `storage-identity`.
+//!
+//! A session lives until it expires, is ended, or exceeds the number of
+//! sessions of its user. The row of an ended session is deleted at once, that
+//! of an expired one by `sweep`. The gates read it through
+//! `AccountStore::caller_state`.
 
 use std::time::Duration;
 
@@ -114,7 +119,7 @@ pub enum SessionStartOutcome {
     Stale,
 }
 
-/// Side effects of the end of a session, given its owner.
+/// Side effects of the end of a session, by its owner and the time.
 pub type EndEffects = fn(UserId, Timestamp) -> SideEffects;
 
 /// Side effects of the start of a session.

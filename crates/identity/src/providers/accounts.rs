@@ -1,4 +1,8 @@
 //! Accounts of identity providers' users.
+//!
+//! `find_or_register` tries in this order: the account of the identity; a
+//! provisioned account with the address, which is linked; a new account, if
+//! the address is free, the licence is in force and the rules admit it.
 
 use std::sync::Arc;
 
@@ -21,9 +25,9 @@ const MAX_NAME_CHARS: usize = 200;
 /// Finds the accounts of identity providers' users, and creates them at the first sign-in.
 ///
 /// Users are recognised only by their identity at the provider: a change of their address there has
-/// no effect here, and an address does not open an account of another identity, even if the provider
-/// vouches for it. The exception is an account that a SCIM client created and nobody has used yet:
-/// it is linked to the first identity whose provider reports its address.
+/// no effect here, and an address does not open an account of another identity, even if the
+/// provider vouches for it. The exception is an account that a SCIM client created and nobody has
+/// used yet: it is linked to the first identity whose provider reports its address.
 #[derive(Clone)]
 pub(crate) struct ProviderAccountFinder {
     pub(crate) provider_accounts: Arc<dyn ProviderAccounts>,

@@ -1,4 +1,8 @@
 //! Validation of the target that a sign-in at a provider returns to.
+//!
+//! `RedirectTarget::parse` decides at the start of a sign-in; a target that
+//! it rejects never receives anything. `ReturnState` builds the URL of the
+//! target at the end, with a code or an error.
 
 use std::fmt::Write as _;
 
@@ -125,8 +129,9 @@ fn is_page(target: &str) -> bool {
 /// Target and state with which a sign-in returns to its program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReturnState {
+    /// URL without a query.
     target: String,
-    /// State to return to the program.
+    /// State to return to the program unchanged; `None` if the program sent none.
     state: Option<String>,
 }
 

@@ -1,4 +1,15 @@
 //! Sign-in with an identity provider.
+//!
+//! 1. `begin` stores a flow and sends the browser to the provider.
+//! 2. `finish` takes the provider's callback, consumes the flow, exchanges
+//!    the provider's code for claims, and finds or creates the account
+//!    (`accounts.rs`).
+//! 3. A browser without a target is signed in at once. Otherwise the target
+//!    receives a one-time code, which a program presents to `redeem` and a
+//!    page of this server to `BrowserSignIn::code` (`sign_in/codes.rs`).
+//!
+//! The state in the URL and the secret in the browser's cookie must both fit
+//! the flow, so that no browser finishes the sign-in of another.
 
 mod errors;
 mod journey;
@@ -30,7 +41,7 @@ pub use journey::{CallbackOutcome, ProviderCallback, ProviderRedirect, ProviderS
 
 /// Maximum duration of a sign-in at the provider.
 const LIFETIME: Duration = Duration::from_mins(10);
-/// Maximum length of a client's state.
+/// Maximum length of a client's state, in UTF-16 code units.
 const MAX_STATE_CHARS: usize = 1024;
 /// Maximum length of a provider's code, in bytes.
 const MAX_CODE_BYTES: usize = 4096;

@@ -1,5 +1,8 @@
 //! SCIM tokens: the credentials of identity providers that manage users and
 //! groups.
+//!
+//! `scim_client` in `web/src/gates.rs` calls `authenticate` for each request,
+//! and the route decides which scope it needs.
 
 use std::sync::Arc;
 use std::time::Duration;

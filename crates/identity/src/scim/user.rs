@@ -1,4 +1,9 @@
 //! Attributes of a SCIM user, and the changes that clients make.
+//!
+//! The crate `scim` parses requests into `ScimUserChange`s.
+//! `ScimUserAttributes::new` applies them to a new user, `with` to an
+//! existing one; the store calls `with` under the account's lock, so that
+//! changes of two clients do not overwrite each other.
 
 use std::fmt::Write as _;
 

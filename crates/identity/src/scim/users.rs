@@ -1,4 +1,9 @@
 //! Users that SCIM clients create, change and deactivate.
+//!
+//! The handlers are in `scim/src`, attributes and their validation in
+//! `user.rs`. `change` applies attributes and the active state in one
+//! transaction; `delete` deactivates first and then withdraws, so that no
+//! withdrawn user is active.
 
 use std::sync::Arc;
 

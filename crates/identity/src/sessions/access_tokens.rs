@@ -1,4 +1,9 @@
 //! Access tokens: signed and short-lived; they prove the caller's identity only.
+//!
+//! They are JWTs under HS256 that are stored nowhere. `sub` is the user and
+//! `sid` the session; the gates load everything else with `CallerCache`.
+//! `consoles.rs` issues cookies by a second `AccessTokens` with another
+//! audience.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! Short-lived cache of callers' states.
+//!
+//! A gate calls `cached` and admits by its result; before it refuses, it
+//! calls `fresh`, which reads the store (`web/src/gates/caller.rs`). A read
+//! that began before an invalidation is not cached.
 
 use std::sync::Arc;
 
@@ -28,7 +32,7 @@ struct Inner {
 }
 
 impl CallerCache {
-    /// Creates a cache over the given store.
+    /// Creates a cache over `store`.
     pub fn new(store: Arc<dyn AccountStore>, clock: Arc<dyn Clock>) -> Self {
         let states = RecentCache::new(Arc::clone(&clock), MAX_CACHED_CALLERS);
         Self { inner: Arc::new(Inner { store, clock, states }) }

@@ -1,4 +1,8 @@
 //! Sessions of browsers, identified by a cookie.
+//!
+//! `BrowserSignIn` starts them; the gates verify the cookie and the CSRF
+//! token (`web/src/gates/console.rs`) and call `caller`, which extends the
+//! session.
 
 use std::time::Duration;
 

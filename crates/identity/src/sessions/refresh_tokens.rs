@@ -1,4 +1,10 @@
 //! Refresh tokens: opaque to devices, each derived from its predecessor.
+//!
+//! A successor is the HMAC of the presented token, so that a device that lost
+//! the response gets the very same successor, although stores have only
+//! hashes. While the signing key changes, `hashes_of` tries a token under
+//! both keys; `Sessions` calls it. `fresh` also generates most other random
+//! tokens of this crate.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,4 +1,7 @@
 //! Hashes of unguessable random tokens.
+//!
+//! `refresh_tokens.rs` generates such tokens. `of_presented` checks the form
+//! first; `of_ours` hashes any text.
 
 use pia_kernel::Secret;
 use ring::digest;

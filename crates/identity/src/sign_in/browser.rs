@@ -1,4 +1,7 @@
 //! Sign-in of browsers to the console and to the pages of one's own account.
+//!
+//! Each method verifies its proof first, then the role for the area, and
+//! starts a session in `ConsoleSessions`.
 
 use pia_kernel::{Secret, Unavailable};
 

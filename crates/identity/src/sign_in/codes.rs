@@ -1,4 +1,8 @@
 //! One-time codes, which a program exchanges for the tokens of a sign-in in a browser.
+//!
+//! `issue` follows the provider's callback. `spend` consumes the code, its
+//! caller starts a session, and `settle` records that session. No token of
+//! the session may leave the server before `settle` has succeeded.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,8 @@
-//! Facts about a device.
+//! Device and network that a sign-in comes from.
+//!
+//! `web/src/device.rs` fills a `SignInDevice` from the request; `tidy` bounds
+//! its texts before they are stored. The `Network` also selects the count of
+//! wrong passwords (`passwords/throttle.rs`).
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
