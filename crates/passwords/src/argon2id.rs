@@ -1,4 +1,8 @@
 //! Computation and verification of Argon2id hashes, synchronous and CPU-bound.
+//!
+//! `hash` always uses the current cost, `verify` that of the stored hash. A
+//! right password whose hash has another cost is `RightButOutdated`, so that
+//! the caller can replace the hash.
 
 use std::fmt;
 

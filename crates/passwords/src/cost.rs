@@ -1,8 +1,11 @@
 //! Cost of one hash, and therefore of one guess.
+//!
+//! `settings` creates the current cost; `argon2id.rs` creates that of each
+//! stored hash, within equal bounds.
 
 use argon2::Params;
 
-/// Cost of an Argon2id hash.
+/// Cost of an Argon2id hash: memory in KiB, passes over the memory, and parallel lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HashCost {
     memory_kib: u32,

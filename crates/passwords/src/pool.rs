@@ -1,4 +1,8 @@
 //! Thread pool for CPU-bound work, with a bounded queue.
+//!
+//! `Pool::run` puts work into the queue and waits for its result; each thread
+//! runs `Queue::serve`. One mutex guards the queue, and is never locked while
+//! work runs.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -124,6 +128,7 @@ impl Queue {
     fn next(&self, memory: &mut HashMemory) -> Option<Work> {
         let mut state = self.lock();
         loop {
+            // Work that still waits is dropped, and its callers get an error.
             if state.closed {
                 return None;
             }
