@@ -1,4 +1,10 @@
-//! WebAuthn ceremonies.
+//! WebAuthn ceremonies: challenges for browsers, and verification of their
+//! responses.
+//!
+//! A ceremony has two halves, `begin_…` and `finish_…`; the serialised state
+//! of the first is input of the second. At a sign-in `claimant` comes
+//! between: it reads from the unverified response which passkey the use case
+//! must load.
 
 use std::time::Duration;
 
@@ -17,7 +23,8 @@ use webauthn_rs::prelude::{
 use crate::relying_party::{PasskeysUnavailable, RelyingParty};
 use crate::response::{check, parse_response};
 
-/// Time that browsers give the user to respond.
+/// Time that browsers grant the user to respond, equal to a challenge's lifetime
+/// in `identity/src/passkeys/options.rs`.
 const TIMEOUT: Duration = Duration::from_mins(5);
 /// Maximum length of a credential id, in bytes.
 const MAX_CREDENTIAL_BYTES: usize = 1023;

@@ -41,6 +41,7 @@ impl RelyingParty {
             _ => return Err(PasskeysUnavailable::Unknown),
         }
 
+        // Without the path: origins have none.
         let origin = Url::parse(&url.origin().ascii_serialization())
             .map_err(|_err| PasskeysUnavailable::Unknown)?;
 
