@@ -1,4 +1,9 @@
-//! Accounts in SQL.
+//! Accounts in SQL: look-ups for sign-in, and the states that the gates load.
+//!
+//! `caller_state` and `key_state` decide in one joined row each if a session
+//! or a key is in force. New accounts are stored in `registering.rs`.
+//! `AccountRow` is shared with the files that insert accounts or find them by
+//! other keys.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -17,7 +22,7 @@ use crate::addresses::with_address;
 use crate::api_keys::scopes_of;
 use crate::registering::register;
 
-/// Accounts in SQL.
+/// Adapter of `AccountStore` over the table `accounts`.
 #[derive(Debug, Clone)]
 pub struct SqlAccounts {
     db: Database,

@@ -1,5 +1,10 @@
 //! Lookup of addresses, and normalisation of those that earlier versions stored in
 //! another form.
+//!
+//! An account stores `email` for display and `email_folded` for comparison.
+//! Earlier versions folded the case alone, so that one domain in two
+//! spellings could have two accounts. `with_address` searches both forms;
+//! `SqlAddresses::fold`, called when a server starts, converts the older one.
 
 use std::collections::HashSet;
 

@@ -13,7 +13,7 @@ use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
-/// API keys in SQL.
+/// Adapter of `ApiKeyStore` over the table `api_keys`.
 #[derive(Debug, Clone)]
 pub struct SqlApiKeys {
     db: Database,
@@ -49,6 +49,8 @@ impl ApiKeyStore for SqlApiKeys {
                 return Ok(CredentialStoreOutcome::Full);
             }
 
+            // A password or a recent sign-in is not consumed, and is valid without a second factor,
+            // which `consume_proof` would require.
             let is_valid = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
                 VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {

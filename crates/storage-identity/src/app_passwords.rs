@@ -13,7 +13,7 @@ use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
-/// App passwords in SQL.
+/// Adapter of `AppPasswordStore` over the table `app_passwords`.
 #[derive(Debug, Clone)]
 pub struct SqlAppPasswords {
     db: Database,
@@ -49,6 +49,8 @@ impl AppPasswordStore for SqlAppPasswords {
                 return Ok(CredentialStoreOutcome::Full);
             }
 
+            // A password or a recent sign-in is not consumed, and is valid without a second factor,
+            // which `consume_proof` would require.
             let is_valid = match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => true,
                 VerifiedProof::Code(_) | VerifiedProof::RecoveryCode(_) => {

@@ -1,4 +1,7 @@
 //! Sign-ins that wait for their second factor, in SQL.
+//!
+//! `attempt` counts by one guarded statement before the answer is verified.
+//! `redeem` consumes the proof and the challenge under the account's lock.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -15,7 +18,7 @@ use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
-/// Challenges in SQL.
+/// Adapter of `ChallengeStore` over the table `factor_challenges`.
 #[derive(Debug, Clone)]
 pub struct SqlChallenges {
     db: Database,

@@ -1,4 +1,6 @@
 //! Tokens that are sent by email, in SQL.
+//!
+//! `pretend` must cost as much as `put` with an email: change both together.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -25,7 +27,7 @@ use crate::registering::TokenRow;
 /// a new one.
 const MAX_OLDER_TOKENS: i64 = 2;
 
-/// Number of rows of an email and its audit entry.
+/// Number of rows of an email and its audit entry; a decoy writes as many.
 const ROWS_PER_EMAIL: usize = 4;
 
 /// Name of an email that is never sent: it is deleted before it becomes visible.
@@ -35,7 +37,7 @@ const DECOY: &str = "decoy";
 /// for long.
 const SWEPT_AT_ONCE: i64 = 500;
 
-/// Email tokens in SQL.
+/// Adapter of `EmailTokenStore` over the table `mailed_tokens`.
 ///
 /// Each change first locks its account's row, so that changes of one account
 /// are serialised.

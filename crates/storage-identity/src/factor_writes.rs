@@ -1,4 +1,10 @@
 //! Statements shared by changes of second factors.
+//!
+//! A change of credentials begins with `lock_account`, or with `lock_session`
+//! if the caller's session must still be live; `consume_proof` follows where
+//! a proof is required; `end_others` comes last. That increments the
+//! account's epoch, so that `lock_unchanged` refuses a session of a sign-in
+//! that loaded the account before.
 
 use diesel::dsl::exists;
 use diesel::prelude::*;
@@ -58,6 +64,7 @@ connection_trait! {
             let enabled_factor = totp_factors::table.find(user).filter(enabled_at.is_not_null());
             match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => {
+                    // Nothing is consumed: a password can be used again.
                     Ok(lock_row!(self, enabled_factor, last_step))
                 }
                 VerifiedProof::Code(step) => {
@@ -67,6 +74,7 @@ connection_trait! {
                     Ok(step_update.execute(self).await? == 1)
                 }
                 VerifiedProof::RecoveryCode(hash) => {
+                    // Codes exist only while a factor is on.
                     let code = recovery_codes::table.find((user, hash.0.to_vec()));
                     Ok(diesel::delete(code).execute(self).await? == 1)
                 }

@@ -1,4 +1,7 @@
 //! Second factors in SQL.
+//!
+//! A row of `totp_factors` without `enabled_at` is an enrolment that waits
+//! for its first code; only one with it protects the account.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -18,7 +21,7 @@ use crate::factor_writes::FactorWrites;
 /// Step before that of any code.
 const NO_STEP: i64 = -1;
 
-/// Second factors in SQL.
+/// Adapter of `FactorStore` over `totp_factors` and `recovery_codes`.
 ///
 /// Each change first locks its account's row, so that changes of one account
 /// are serialised, and no session starts unnoticed while the others are ended.

@@ -11,7 +11,7 @@ use pia_storage::{Database, WriteEffects, in_tx, on_conn};
 use crate::accounts::AccountRow;
 use crate::admins::{Admins, active_admins};
 
-/// First administrator in SQL.
+/// Adapter of `FirstAdminStore` over the table `accounts`.
 #[derive(Debug, Clone)]
 pub struct SqlFirstAdmin {
     db: Database,
@@ -40,6 +40,7 @@ impl FirstAdminStore for SqlFirstAdmin {
         let user = UserId(new.account.user.0);
         let row = AccountRow::from(new);
         in_tx!(self.db, async |conn| {
+            // This takes the turn, so that of concurrent calls one stores its account.
             if conn.another_admin(user).await? {
                 return Ok(FirstAdminOutcome::AlreadySetUp);
             }

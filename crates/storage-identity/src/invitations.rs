@@ -1,4 +1,6 @@
 //! Invitations in SQL. They are used up by registrations.
+//!
+//! `registering.rs` redeems and deletes them.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -16,7 +18,7 @@ use pia_storage::{
 
 use crate::accounts::role;
 
-/// Invitations in SQL.
+/// Adapter of `InvitationStore` over the table `invitations`.
 #[derive(Debug, Clone)]
 pub struct SqlInvitations {
     db: Database,

@@ -1,4 +1,11 @@
 //! Storage ports of identity, over SQLite or PostgreSQL.
+//!
+//! A file has the noun of the port that it implements: `accounts.rs` has
+//! `AccountStore`. Read `factor_writes.rs` first: its locks serialise the
+//! changes of one account, and its `end_others` outdates sign-ins in
+//! progress. `admins.rs` has the turn, which serialises changes of the
+//! numbers of accounts and administrators, and is taken before any account is
+//! locked.
 
 mod accounts;
 mod addresses;

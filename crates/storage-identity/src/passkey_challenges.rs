@@ -1,4 +1,6 @@
 //! Pending challenges of authenticators, in SQL.
+//!
+//! A challenge with a user is of a registration, one without of a sign-in.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -13,7 +15,7 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_c
 
 use crate::factor_writes::FactorWrites;
 
-/// Challenges in SQL.
+/// Adapter of `PasskeyChallenges` over the table `passkey_challenges`.
 #[derive(Debug, Clone)]
 pub struct SqlPasskeyChallenges {
     db: Database,
@@ -41,6 +43,7 @@ impl SqlPasskeyChallenges {
             on_conn!(self.db.writer(), |conn| deletion.get_result(conn).await.optional()?)?;
         let Some((owner, state)) = row else { return Ok(None) };
 
+        // A challenge of another user, or of the other kind, is consumed as well.
         let is_own = owner.map(|it| UserId(it.0)) == user;
         Ok(is_own.then(|| Secret::new(state)))
     }

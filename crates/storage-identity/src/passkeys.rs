@@ -14,7 +14,7 @@ use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 
 use crate::factor_writes::FactorWrites;
 
-/// Passkeys in SQL.
+/// Adapter of `PasskeyStore` over the table `passkeys`.
 ///
 /// Each change first locks its account's row, so that changes of one account
 /// are serialised, and no session starts unnoticed while the others are ended.
@@ -137,6 +137,7 @@ impl PasskeyStore for SqlPasskeys {
                 diesel::update(own_passkeys).set(name.eq(new_name)).execute(conn).await?;
             }
             if change.unblock {
+                // Any next counter is accepted after zero.
                 let unblock = diesel::update(own_passkeys.filter(blocked_at.is_not_null()))
                     .set((blocked_at.eq(None::<DbInstant>), counter.eq(0)));
                 if unblock.execute(conn).await? == 1 {

@@ -1,4 +1,9 @@
 //! Counters of password guesses in SQL, shared by every instance.
+//!
+//! A row has the number of failures, the wait that the last guess started,
+//! and the time of that guess in microseconds. The schedule is that of
+//! `GuessRules`: no wait for the free guesses, then `first_wait`, doubled up
+//! to `max_wait`.
 
 use std::time::Duration;
 
@@ -13,7 +18,7 @@ use pia_kernel::{SideEffects, Timestamp, Unavailable};
 use pia_storage::schema::guesses::{self, counted_at_micros, failures, wait_micros};
 use pia_storage::{Database, WriteEffects, in_tx, on_conn};
 
-/// Counters of password guesses in SQL.
+/// Adapter of `PasswordThrottleStore` over the table `guesses`.
 #[derive(Debug, Clone)]
 pub struct SqlPasswordThrottleStore {
     db: Database,

@@ -1,4 +1,7 @@
 //! Replacement of passwords in SQL.
+//!
+//! `reset` requires a token and ends every session; `change` compares the old
+//! hash and leaves the session that makes the change.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -14,7 +17,7 @@ use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx};
 use crate::factor_writes::FactorWrites;
 use crate::password_writes::PasswordWrites;
 
-/// Passwords in SQL.
+/// Adapter of `PasswordStore` over the table `accounts`, whose rows have the hashes.
 ///
 /// Each change first locks its account's row, so that changes of one account
 /// are serialised, and no session starts unnoticed while the others are ended.

@@ -15,7 +15,7 @@ use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 use crate::accounts::AccountRow;
 use crate::addresses::with_address;
 
-/// Provider accounts in SQL.
+/// Adapter of `ProviderAccounts` over the table `provider_identities`.
 #[derive(Debug, Clone)]
 pub struct SqlProviderAccounts {
     db: Database,

@@ -1,4 +1,9 @@
 //! Rate limits of sign-in attempts in SQL, shared by every instance.
+//!
+//! The algorithm is GCRA (generic cell rate algorithm), a token bucket in one
+//! number: `tat_micros`, the time at which the bucket is full again. An
+//! attempt moves that time by one interval, and is refused if the time would
+//! lie further ahead than the window.
 
 use std::time::Duration;
 
@@ -13,8 +18,8 @@ use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::attempts;
 use pia_storage::{Database, on_conn};
 
-/// Rate limits in SQL. A bucket is stored as the time at which it is full again
-/// (GCRA's theoretical arrival time).
+/// Adapter of `RateLimitStore` over the table `attempts`. Full buckets need no row, and
+/// `sweep` deletes theirs.
 #[derive(Debug, Clone)]
 pub struct SqlRateLimitStore {
     db: Database,

@@ -1,4 +1,8 @@
 //! Registration of an account, with its token, identity and invitation.
+//!
+//! The order of the checks decides which outcome a caller gets: the
+//! invitation, then the seats, then the address. An address is looked up in
+//! its older form too, which the unique index does not cover.
 
 use diesel::dsl::exists;
 use diesel::prelude::*;

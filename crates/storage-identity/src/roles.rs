@@ -1,4 +1,7 @@
 //! Roles and active accounts, in SQL.
+//!
+//! `ActiveAccounts` is apart from the port, since `scim_users.rs` deactivates
+//! and reactivates accounts within transactions of its own.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +27,7 @@ use crate::addresses::with_address;
 use crate::admins::{Admins, active_admins};
 use crate::factor_writes::FactorWrites;
 
-/// Roles in SQL.
+/// Adapter of `RoleStore` over the table `accounts`.
 #[derive(Debug, Clone)]
 pub struct SqlRoles {
     db: Database,

@@ -11,7 +11,7 @@ use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 /// Row of `locks` that is held while a token is added.
 const LOCK: &str = "scim-tokens";
 
-/// SCIM tokens in SQL.
+/// Adapter of `ScimTokenStore` over the table `scim_tokens`.
 #[derive(Debug, Clone)]
 pub struct SqlScimTokens {
     db: Database,

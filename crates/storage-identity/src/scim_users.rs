@@ -1,4 +1,10 @@
 //! Users that SCIM clients manage, in SQL.
+//!
+//! Every account is a user. A row of `scim_users` exists only once a client
+//! has created, changed or withdrawn the user; `row.rs` joins both,
+//! `selection.rs` translates filters. Attributes are checked first, so that
+//! the taken one can be named; unique indexes decide between concurrent
+//! writers, and the loser runs again.
 
 mod row;
 mod selection;
@@ -27,7 +33,7 @@ use crate::addresses::with_address;
 use crate::admins::Admins;
 use crate::roles::ActiveAccounts;
 
-/// Users that SCIM clients manage, in SQL.
+/// Adapter of `ScimUserStore` over `scim_users` and `accounts`.
 #[derive(Debug, Clone)]
 pub struct SqlScimUsers {
     db: Database,

@@ -1,4 +1,9 @@
 //! Start of a session, with its side effects.
+//!
+//! Both databases take the same steps: refuse outdated credentials, record
+//! the use of an app password, find out if the device is new, insert session,
+//! token and sign-in, and end the sessions beyond the limit. `sqlite.rs`
+//! takes them one by one: read it first. Change both files together.
 
 mod postgres;
 mod sqlite;

@@ -8,7 +8,7 @@ use pia_kernel::{Timestamp, Unavailable};
 use pia_storage::schema::sessions;
 use pia_storage::{Database, DbInstant, DbUid, on_conn};
 
-/// Times at which sessions proved their owners, in SQL.
+/// Adapter of `SessionStarts` over the table `sessions`.
 #[derive(Debug, Clone)]
 pub struct SqlSessionStarts {
     db: Database,

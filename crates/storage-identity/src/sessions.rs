@@ -1,4 +1,7 @@
 //! Sessions and their refresh tokens in SQL.
+//!
+//! A start is in `session_start.rs`; the steps of `rotate` are in
+//! `token_rotation.rs`.
 
 use std::time::Duration;
 
@@ -22,10 +25,10 @@ use crate::token_rotation::RotateTokens;
 /// locks for long.
 const SWEPT_AT_ONCE: i64 = 500;
 
-/// Sessions in SQL.
+/// Adapter of `SessionStore` over `sessions` and `refresh_tokens`.
 ///
-/// Consumed tokens are kept for the lifetime of an unused session, so that a
-/// replay can be told from an unknown token. Rotation deletes older ones: a
+/// Consumed tokens are stored for the lifetime of an unused session, so that a
+/// replay differs from an unknown token. Rotation deletes older ones: a
 /// session refreshed every 15 minutes would leave 35,000 rows a year.
 #[derive(Debug, Clone)]
 pub struct SqlSessions {

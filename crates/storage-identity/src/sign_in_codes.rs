@@ -1,4 +1,8 @@
 //! One-time codes in SQL.
+//!
+//! A row is issued, then burned by its redemption (`burned_at`), then settled
+//! with the session that it started. The redemption of a burned row is a
+//! replay.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;
@@ -14,7 +18,7 @@ use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, lock_row, on_
 
 use crate::factor_writes::FactorWrites;
 
-/// One-time codes in SQL.
+/// Adapter of `SignInCodes` over the table `sign_in_codes`.
 ///
 /// A redeemed code is stored with the session that it started, until it expires
 /// or is presented again. A refused one is deleted, and so is one that

@@ -15,7 +15,7 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_c
 /// for long.
 const SWEPT_AT_ONCE: i64 = 500;
 
-/// Sign-in attempts in SQL.
+/// Adapter of `SignInLog` over the table `sign_ins`.
 #[derive(Debug, Clone)]
 pub struct SqlSignIns {
     db: Database,

@@ -1,4 +1,8 @@
 //! Rotation of refresh tokens in SQL.
+//!
+//! `SqlSessions::rotate` calls `extend_session`, which locks the session,
+//! then `spend`, and for a token that was spent before `is_retry`. A spent
+//! token that is no retry is a replay.
 
 use diesel::dsl::exists;
 use diesel::prelude::*;

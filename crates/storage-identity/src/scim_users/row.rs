@@ -1,4 +1,7 @@
 //! Rows of users that SCIM clients manage.
+//!
+//! A user without a row in `scim_users` has the email address as `userName`,
+//! and the account's creation as the last change.
 
 use diesel::prelude::*;
 use pia_identity::{ScimUser, ScimUserAttributes, fold_email};
