@@ -1,5 +1,8 @@
 //! Selection of the attributes of a response: `attributes` and
 //! `excludedAttributes`.
+//!
+//! `attributes` has precedence: beside it, `excludedAttributes` is ignored.
+//! Names are compared in lower case and without their schema.
 
 use serde_json::Value;
 

@@ -1,5 +1,9 @@
 //! Filters of lists (RFC 7644, 3.4.2.2): conditions that are all met. `or`,
 //! `not` and `ne` are refused, as no identity provider needs them.
+//!
+//! `comparisons` flattens a filter for both resources. `user_conditions`
+//! converts users' comparisons to conditions of the store; `groups.rs`
+//! evaluates its own.
 
 use pia_identity::{ScimUserCondition, ScimUserText, TextMatch};
 use pia_kernel::{Timestamp, UserId};

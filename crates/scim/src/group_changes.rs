@@ -1,4 +1,8 @@
 //! Changes of a group, from the body of a request.
+//!
+//! `POST` and `PUT` use `replacement`, `PATCH` uses `patch`; `apply` in
+//! `groups.rs` makes the changes. Attributes that the server does not store
+//! are ignored.
 
 use pia_kernel::UserId;
 use pia_policy::MembershipChange;
@@ -15,7 +19,7 @@ use crate::refusals::invalid;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ExternalIdChange(pub(crate) Option<String>);
 
-/// Changes of a group; `None` keeps a value.
+/// Changes of a group; `None` leaves a value as it is.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct GroupChanges {
     pub(crate) name: Option<String>,
@@ -60,6 +64,7 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<GroupChanges, ApiError>
                 if name != "value" {
                     return Err(unsupported());
                 }
+                // An id that is no UUID belongs to no member, so that nobody is removed.
                 let ids = parse_id(id).map(UserId).into_iter().collect();
                 changes.members.push(MembershipChange::Remove(ids));
             }

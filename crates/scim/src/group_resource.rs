@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::scim::Scim;
 
-/// Schema of groups.
+/// Schema of groups (RFC 7643, 4.2).
 pub(crate) const GROUP_SCHEMA: &str = "urn:ietf:params:scim:schemas:core:2.0:Group";
 
 impl Scim {

@@ -1,4 +1,8 @@
-//! `/scim/v2/Groups`.
+//! Handlers of `/scim/v2/Groups`.
+//!
+//! `list` loads all groups and filters them here, whereas users are filtered
+//! in SQL. A change is a sequence of use cases and no transaction: `apply`
+//! begins with those that are most likely refused.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;

@@ -1,4 +1,8 @@
 //! Operations of a `PATCH` (RFC 7644, 3.5.2).
+//!
+//! `operations` parses a body without knowledge of users and groups: names
+//! become lower case, paths become `Target`s. `user_changes.rs` and
+//! `group_changes.rs` decide what a target means.
 
 use pia_web::ApiError;
 use scim_v2::filter::{AttrExp, AttrPath, CompValue, CompareOp, PatchPath, ValFilter};

@@ -1,4 +1,4 @@
-//! Use cases that handlers call.
+//! Use cases that handlers call, and the form of their responses.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ pub(crate) const MEDIA_TYPE: &str = "application/scim+json";
 /// Use cases that handlers call.
 #[derive(Clone)]
 pub struct Scim {
-    /// Users.
+    /// Use cases of users, from `identity`.
     pub users: ScimUsers,
-    /// Groups.
+    /// Use cases of groups, from `policy`.
     pub groups: Groups,
     /// Public address of the server, without a slash at its end.
     pub public_url: Arc<str>,
-    /// Runner of use cases.
+    /// Runner that completes a use case even if its client disconnects.
     pub runner: Runner,
 }
 
@@ -69,7 +69,8 @@ pub(crate) fn respond(status: StatusCode, resource: Value, query: &ScimQuery) ->
     response.content_type(MEDIA_TYPE).body(query.select(resource).to_string())
 }
 
-/// Returns a response with a whole document as its body.
+/// Returns a response with a document as its body, from which no attributes are
+/// selected.
 pub(crate) fn respond_whole(document: &Value) -> HttpResponse {
     HttpResponse::Ok().content_type(MEDIA_TYPE).body(document.to_string())
 }

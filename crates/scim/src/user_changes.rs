@@ -1,4 +1,8 @@
 //! Changes of a user, from the body of a request.
+//!
+//! `POST` uses `creation`, `PUT` uses `replacement`, `PATCH` uses `patch`.
+//! The changes have the order of the body; `ScimUserAttributes` in `identity`
+//! validates their values.
 
 use pia_identity::{ScimUserChange, ScimUserUpdate};
 use pia_web::ApiError;

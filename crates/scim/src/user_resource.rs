@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::scim::Scim;
 use crate::version::tag;
 
-/// Schema of users.
+/// Schema of users (RFC 7643, 4.1).
 pub(crate) const USER_SCHEMA: &str = "urn:ietf:params:scim:schemas:core:2.0:User";
 
 impl Scim {

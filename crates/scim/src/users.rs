@@ -1,4 +1,7 @@
-//! `/scim/v2/Users`.
+//! Handlers of `/scim/v2/Users`.
+//!
+//! `If-None-Match` is compared here. `If-Match` is passed on and compared in
+//! the store, under the account's lock, so that no change comes between.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;

@@ -1,4 +1,7 @@
 //! Versions of resources in `ETag`, `If-Match` and `If-None-Match`.
+//!
+//! Users have versions (`ScimUser::version`), groups have none. Tags are
+//! weak, `W/"…"`, and accepted in either form.
 
 use std::future::{Ready, ready};
 
