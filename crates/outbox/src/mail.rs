@@ -1,4 +1,9 @@
-//! Queued emails.
+//! Emails on their way: claimed from the queue, rendered, ready for the
+//! relay.
+//!
+//! `OutgoingEmail` has a template's name and its fields; `EmailContent` is
+//! the text in one language. The content is rendered at each attempt and not
+//! stored.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,14 +17,14 @@ use pia_kernel::{Language, MailId, Timestamp};
 pub struct ClaimedEmail {
     /// Claim under which it is sent.
     pub claim: ClaimToken,
-    /// The email's content.
+    /// Email to render, as its sealed row contains it.
     pub email: OutgoingEmail,
 }
 
 /// Exclusive right to send an email, until it expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClaimToken {
-    /// Id of the email.
+    /// Email that is claimed.
     pub mail: MailId,
     /// Number of times it was claimed, this time included; the next claim
     /// increments it.
@@ -87,6 +92,6 @@ pub struct RenderedMail {
     pub to: String,
     /// Time at which it was written.
     pub at: Timestamp,
-    /// Rendered content.
+    /// Subject and bodies in the recipient's language.
     pub rendition: EmailContent,
 }

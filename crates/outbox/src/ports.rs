@@ -1,4 +1,8 @@
-//! Ports of the outbox sender.
+//! Ports of the outbox sender and of the administrators' view.
+//!
+//! `storage-outbox` implements the two stores, `mail` the renderer and the
+//! relay. A claim is valid until it expires or another one follows: methods
+//! with an outdated `ClaimToken` change nothing, except `sent`.
 
 use async_trait::async_trait;
 use pia_kernel::{MailId, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable, UserId};

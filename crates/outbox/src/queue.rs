@@ -1,4 +1,7 @@
 //! Outbox as administrators see it: without the content of emails.
+//!
+//! An administrator retries or discards an email only while no server claims
+//! it; `retry` only makes it due, and the worker sends it.
 
 use std::sync::Arc;
 
@@ -15,7 +18,7 @@ const TEST_TEMPLATE: &str = "relay-test";
 /// Email in the outbox, without its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailRecord {
-    /// Id of the email.
+    /// Id by which administrators retry or discard it.
     pub id: MailId,
     /// Name of its template: `password-reset`.
     pub template: String,
@@ -29,7 +32,7 @@ pub struct MailRecord {
     pub due_at: Timestamp,
     /// End of the claim under which it is being sent.
     pub claimed_until: Option<Timestamp>,
-    /// Number of attempts.
+    /// Number of attempts, a current one included.
     pub tries: u32,
     /// Time at which it was abandoned.
     pub failed_at: Option<Timestamp>,
@@ -203,6 +206,7 @@ impl MailQueue {
         if is_done {
             return Ok(());
         }
+        // Fails if the email is unknown; otherwise it is claimed or abandoned.
         self.find(mail).await?;
         Err(MailQueueError::Busy)
     }

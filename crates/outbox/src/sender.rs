@@ -1,4 +1,9 @@
 //! Delivery of emails from the outbox to the relay.
+//!
+//! Each attempt has one of three ends: the email is deleted (`sent`), due
+//! again (`postpone`), or erased except for the reason (`give_up`).
+//! `settings.rs` computes the time of the next attempt; an email whose link
+//! has expired meanwhile is abandoned.
 
 mod tally;
 #[cfg(test)]
@@ -77,6 +82,7 @@ impl OutboxSender {
             None => Ok(DeliveryOutcome::Nothing),
             Some(ClaimResult::Mail(mail)) => self.deliver(mail.claim, &mail.email).await,
             Some(ClaimResult::Locked(claim)) => {
+                // The lifetime is part of the sealed content.
                 self.postpone(claim, None, "it is sealed under another key").await
             }
             Some(ClaimResult::Ruined(claim)) => self.give_up(claim, "it cannot be opened").await,

@@ -1,4 +1,8 @@
 //! Retry settings of the outbox sender.
+//!
+//! The schedule is exponential back-off: `first_retry_delay`, doubled with
+//! each failure up to `max_retry_delay`, and shortened by up to a quarter
+//! (`spread`).
 
 use std::time::Duration;
 
@@ -61,6 +65,7 @@ impl OutboxSenderSettings {
 /// is the source of randomness.
 fn spread(pause: Duration, mail: MailId, tries: u32) -> Duration {
     const STEPS: u32 = 1024;
+    // An odd factor leaves ids evenly distributed over the steps.
     let chance = mail.0.as_u128().wrapping_mul(2 * u128::from(tries) + 1) % u128::from(STEPS);
     let share = u32::try_from(chance).unwrap_or_default();
     pause.saturating_sub(pause / (4 * STEPS) * share)
