@@ -17,7 +17,7 @@ use pia_storage::{
     Database, DbError, DbInstant, DbUid, StoredEmail, WriteEffects, in_time_order, in_tx, on_conn,
 };
 
-/// Administrators' view of the outbox in SQL.
+/// Adapter of `MailQueueStore` over the table `mails`.
 #[derive(Debug, Clone)]
 pub struct SqlMailQueue {
     db: Database,
@@ -79,6 +79,7 @@ impl SqlMailQueue {
         order: TimeOrder,
         page: PageRequest,
     ) -> Result<Vec<RecordRow>, DbError> {
+        // Without a user, the id is nil and the second condition admits all emails.
         let recipient = DbUid(user.map(|it| it.0).unwrap_or_default());
         let is_to_user = user_id.eq(recipient).or(user.is_none().into_sql::<Bool>());
         let mails = records!().filter(is_to_user).limit(page.limit.into());

@@ -1,4 +1,8 @@
 //! Outbox of queued emails, in SQL.
+//!
+//! A claim is one guarded update that sets `claimed_until` and increments
+//! `tries`. That number identifies the claim: `retry` and `give_up` change
+//! nothing once a later claim has incremented it.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -15,7 +19,7 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, StoredEmail, on_conn};
 /// that one who loses the race for the first still gets another.
 const AT_ONCE: i64 = 32;
 
-/// Outbox in SQL.
+/// Adapter of `Outbox` over the table `mails`.
 #[derive(Debug, Clone)]
 pub struct SqlOutbox {
     db: Database,
