@@ -14,15 +14,15 @@ use pia_kernel::{Secret, ascii_domain};
 pub struct MailSettings {
     /// Host of the relay. Its certificate must be for this name.
     pub host: Host,
-    /// Port of the relay.
+    /// TCP port of the relay, usually that of `Security::default_port`.
     pub port: u16,
     /// Encryption of the connection.
     pub security: Security,
     /// Name and password, if the relay requires them.
     pub credentials: Option<(String, Secret<String>)>,
-    /// Sender's address.
+    /// Address in the header `From`, whose domain is also that of the message ids.
     pub from: SenderAddress,
-    /// Sender's display name.
+    /// Name that is displayed beside that address.
     pub from_name: String,
     /// Time limit for connecting, and for delivering one email.
     pub timeout: Duration,

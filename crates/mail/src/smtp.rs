@@ -1,4 +1,8 @@
 //! Delivery of emails to a relay by SMTP.
+//!
+//! `SmtpRelay::send` takes a connection from `smtp/connections.rs`, sends one
+//! email and puts the connection back. `smtp/outcome.rs` decides what a
+//! failure means for the email, and for those after it.
 
 mod connections;
 mod outcome;

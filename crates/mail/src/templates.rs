@@ -1,4 +1,9 @@
-//! Texts of the emails.
+//! Rendering of emails in English and German.
+//!
+//! `render` parses the template's name and fields (`kind.rs`), collects time,
+//! address and program (`facts.rs`), writes the sentences (`english.rs` or
+//! `german.rs`) and puts them into the layouts `templates/email.html` and
+//! `email.txt`.
 
 mod facts;
 mod kind;

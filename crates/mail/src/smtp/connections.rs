@@ -1,4 +1,8 @@
 //! Connections to one relay.
+//!
+//! A delivery begins with `take` and ends with `put_back`, or without it
+//! after a failure: a connection whose dialogue was interrupted is not used
+//! again. Other settings get other `Connections`.
 
 use std::time::Duration;
 

@@ -1,4 +1,8 @@
 //! Meaning of a relay's replies for an email.
+//!
+//! The step decides first: a failure before the recipient's address concerns
+//! every email (`Away`), a later one this email alone, for ever (`Refused`)
+//! or for now (`TryLater`).
 
 use std::error::Error as StdError;
 use std::time::Duration;

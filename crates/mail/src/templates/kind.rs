@@ -1,4 +1,8 @@
 //! Kinds of emails and their fields.
+//!
+//! The names are those that other crates pass to `QueuedEmail::new`;
+//! `xtask/tests/tidy.rs` fails if one is missing here. Users choose many of
+//! the values, so that their length and characters are limited here.
 
 use pia_outbox::{OutgoingEmail, RenderError};
 
@@ -49,7 +53,7 @@ pub(super) enum Email {
     RelayTest,
 }
 
-/// Link that the recipient is asked to follow.
+/// Link for the recipient to follow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Link {
     pub(super) url: String,
