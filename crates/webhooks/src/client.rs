@@ -1,4 +1,7 @@
 //! HTTP client for webhooks.
+//!
+//! `send` has two failures: `Gone` for status 410, and `Later` for everything
+//! else, a malformed secret included.
 
 use std::time::Duration;
 
@@ -10,10 +13,10 @@ use rustls::ClientConfig;
 
 use crate::egress::{Egress, EgressSetupError};
 
-/// Timeout for the response.
+/// Time limit of a request, its response included.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Client for webhooks.
+/// Sender of webhooks, to receivers that `Egress` permits.
 #[derive(Debug, Clone)]
 pub struct WebhookClient {
     egress: Egress,

@@ -1,5 +1,9 @@
 //! Requests to addresses that administrators enter: bounded, without redirects and
 //! proxies, and to the public internet only unless more is permitted.
+//!
+//! `permitted` decides by the text of a URL. A host name may still lead into
+//! this network, so that the client for public addresses decides again by the
+//! addresses of the name (`PublicResolver`).
 
 use std::sync::Arc;
 use std::time::Duration;
