@@ -1,4 +1,9 @@
 //! Values before and after a change, for the audit log.
+//!
+//! `SideEffects::with_changes` compares the old object with the new one, field by
+//! field, in the form in which both are serialized. A type of an audited object
+//! therefore decides by its `Serialize` what the log contains: fields with personal
+//! data or secrets are skipped there, or pass through `serialize_digest`.
 
 use ring::digest::{SHA256, digest};
 use serde::{Serialize, Serializer};

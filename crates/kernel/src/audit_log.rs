@@ -10,15 +10,16 @@ use crate::{ChainReport, PageRequest, TimeOrder, Timestamp, Unavailable, UserId}
 /// An entry of the audit log as it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRecord {
-    /// Id of the entry.
+    /// Id of the entry, which follows `at` in the order of pages.
     pub id: Uuid,
-    /// Time of the event.
+    /// Time of the event, not of its chaining.
     pub at: Timestamp,
     /// Action that was recorded: `session.started`.
     pub action: String,
-    /// Object of the action, unless it is a user.
+    /// Object of the action, unless it is a user: `group:…`.
     pub object: Option<String>,
-    /// Id of the request that caused it.
+    /// Id of the request that caused the event; `None` for the command line and
+    /// background work.
     pub request: Option<String>,
     /// Fields that the action changed, as the JSON of an
     /// [`AuditChanges`](crate::AuditChanges).
@@ -63,7 +64,7 @@ pub struct AuditFilter {
     pub since: Option<Timestamp>,
     /// Entries before this time.
     pub until: Option<Timestamp>,
-    /// Order of the entries.
+    /// Order of the entries, newest first by default.
     pub order: TimeOrder,
 }
 

@@ -1,4 +1,9 @@
 //! Report on the integrity of the audit log.
+//!
+//! Entries are numbered and linked by hashes, and signed checkpoints fix the links
+//! up to a position. A `ChainFault` names a property that does not hold.
+//! `verify` of `AuditLog` builds the report; the console and
+//! `pia-server admin audit verify` present it.
 
 use std::fmt;
 

@@ -1,4 +1,7 @@
 //! Periods that spending is limited in, and the limits.
+//!
+//! Groups carry the limits (`policy`), and calls are admitted against them
+//! (`assistant`). Hours and days are rolling windows, weeks are calendar weeks.
 
 /// Period of a budget, of a member or of a whole group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -33,6 +33,8 @@ impl Language {
     /// available ones.
     pub fn preferred(header: &str) -> Option<Self> {
         let mut best: Option<(f32, Self)> = None;
+        // Clients control the header: the work for it is bounded. Among equal
+        // weights the first range wins.
         for range in header.split(',').take(20) {
             let (tag, parameter) = range.split_once(';').unwrap_or((range, ""));
             let weight =

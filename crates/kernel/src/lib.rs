@@ -1,6 +1,11 @@
 //! Vocabulary that all domains share: ids, time, secrets, the context of a
 //! request, the side effects of a change, and the one error that any port may
 //! return.
+//!
+//! Begin with `side_effects.rs` and `error.rs`, which nearly every port's method
+//! mentions, then `timestamp.rs` and `page.rs`. The ports that belong to no single
+//! domain are here too: `lifecycle.rs` (export and erasure), `audit_log.rs` and
+//! `maintenance.rs`, all three implemented by `storage-lifecycle`.
 
 mod audit_changes;
 mod audit_log;

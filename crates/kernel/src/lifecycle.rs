@@ -1,4 +1,7 @@
 //! Tasks that span all domains: export and erasure of personal data.
+//!
+//! The domains do not take part: `storage-lifecycle` implements both ports from one
+//! inventory of all tables, so a new table cannot be forgotten by either.
 
 use std::ops::Range;
 

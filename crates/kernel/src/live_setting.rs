@@ -1,4 +1,8 @@
 //! Settings that may change while the server runs.
+//!
+//! Most handles follow `LiveConfig` of `settings`, which sets them after each
+//! reload; domains only call `get`. Two calls of `get` may return different values,
+//! so a decision reads the value once.
 
 use std::sync::Arc;
 
@@ -19,7 +23,8 @@ impl<T> LiveSetting<T> {
         self.0.load_full()
     }
 
-    /// Replaces the current value.
+    /// Replaces the current value for all clones. Values already returned by
+    /// `get` stay as they are.
     pub fn set(&self, value: T) {
         self.0.store(Arc::new(value));
     }

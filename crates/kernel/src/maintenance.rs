@@ -1,4 +1,8 @@
 //! Maintenance tasks, which delete what has expired, and their last runs.
+//!
+//! To add a task, add a line to `tasks!` below and its work to
+//! `server/src/compose/maintenance.rs`; `server/src/housekeeping.rs` runs all of
+//! them in the order of these lines.
 
 use async_trait::async_trait;
 
@@ -67,7 +71,7 @@ tasks! {
 /// Last run of a maintenance task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MaintenanceRun {
-    /// Start of the last run.
+    /// Start of the last run, which may still be running.
     pub started_at: Timestamp,
     /// End of the last run that ended.
     pub finished_at: Option<Timestamp>,

@@ -1,4 +1,8 @@
 //! Pagination of long lists in the order of time.
+//!
+//! A store is called with `PageRequest::and_one_more`, so that it returns one entry
+//! too many if there is a next page; `PageRequest::into_page` of the original
+//! request then cuts that entry off and returns the cursor.
 
 use uuid::Uuid;
 

@@ -1,4 +1,9 @@
 //! Cache of recently read values.
+//!
+//! A reader calls `get`, and on a miss `begin_read`, then reads the database, then
+//! `insert` with the value. A change calls `invalidate` after its commit. A value
+//! that was read before an invalidation can thus not be inserted after it. Changes
+//! of other instances are noticed only by age: see `MAX_AGE`.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};

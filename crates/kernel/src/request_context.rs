@@ -1,4 +1,10 @@
 //! Context of a request, available wherever it is handled.
+//!
+//! `surface` of `web` opens the scope; `Runner` of `web` carries it to the main
+//! runtime; `storage/src/effects` reads it when audit entries and emails are
+//! written. Each poll of a `Scoped` future sets a thread-local variable and
+//! restores the previous value afterwards, so a context never leaks to another
+//! future of the same thread.
 
 use std::cell::RefCell;
 use std::net::IpAddr;

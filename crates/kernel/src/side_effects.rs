@@ -1,4 +1,8 @@
 //! Side effects that are written together with a change.
+//!
+//! A use case builds them and passes them to a port's method, which writes them in
+//! the transaction of the change (`storage/src/effects`):
+//! `SideEffects::audit(now, user, "session.started").and_mail(…)`.
 
 use async_trait::async_trait;
 use serde::Serialize;

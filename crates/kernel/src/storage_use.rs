@@ -1,6 +1,6 @@
 //! Storage use of a user.
 
-/// Storage use of a user, and its limit.
+/// Bytes that a user has stored, and the maximum of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StorageUse {
     /// Bytes of everything stored, before sealing.

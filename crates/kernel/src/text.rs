@@ -8,6 +8,7 @@ pub fn utf16_len(text: &str) -> usize {
 
 /// Returns the prefix of a text with at most `max` [`utf16_len`].
 pub fn truncate(text: &str, max: usize) -> &str {
+    // A character of two code units is left out if only one of them fits.
     let mut remaining = max;
     let end = text.char_indices().find(|(_, char)| match remaining.checked_sub(char.len_utf16()) {
         Some(rest) => {
