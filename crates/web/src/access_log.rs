@@ -1,4 +1,8 @@
 //! Access log: one line for each request, written when its response has ended.
+//!
+//! `surface` creates the `Entry` and wraps the body in `Logged`. The line is written
+//! by `Logged`'s destructor, since a body may end in three ways: sent completely,
+//! aborted, or dropped with the connection.
 
 use std::net::IpAddr;
 use std::pin::Pin;

@@ -1,4 +1,6 @@
 //! Serving below a base path: `https://corp.example/pia/auth/me`.
+//!
+//! Routes, gates and handlers see paths without the base: `/auth/me`.
 
 use actix_web::Error;
 use actix_web::body::MessageBody;

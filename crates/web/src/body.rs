@@ -1,4 +1,10 @@
 //! Request bodies, as bytes and as JSON.
+//!
+//! Handlers take `Body<T>` for JSON, or `RawBody` for bytes that are parsed or
+//! forwarded elsewhere. Both read through `reading.rs`, which enforces the row's
+//! limit, the memory of `body_memory.rs` and a minimum rate; `json.rs` reports the
+//! path of an invalid value. `Gzipped` (`gzipped.rs`) wraps either for routes of the
+//! desktop client.
 
 mod json;
 mod reading;

@@ -1,4 +1,9 @@
 //! Limit of the memory that all request bodies take together.
+//!
+//! Two pools, of signed-in and of anonymous callers, each with a maximum share for
+//! one caller. `reading.rs` takes a `MemoryPermit` for each body and grows it as
+//! chunks arrive; the permit lives in the bytes and is released with the last slice
+//! of them, which may be long after the handler has returned.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,15 +11,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::ApiError;
 use crate::budgets::Payer;
 
+/// Granularity of reservations, in bytes: small chunks do not take the lock each
+/// time.
 const UNIT: usize = 1024;
 /// Memory that each request may use without being counted: more than an
 /// ordinary body, and little compared to the cost of a connection.
 const UNCOUNTED_BYTES: usize = 16 * UNIT;
 
-/// Share of the memory for anonymous callers: they must not be able to exhaust
+/// Anonymous callers get an eighth of the memory: they must not be able to exhaust
 /// that of signed-in ones.
 const ANONYMOUS_SHARE_DIVISOR: usize = 8;
-/// Share of a pool that one caller may use.
+/// One caller gets a quarter, of all memory or of the anonymous pool.
 const CALLER_SHARE_DIVISOR: usize = 4;
 /// Minimum share of a user, and of an anonymous caller: the largest body that
 /// either sends fits, however small the pool is.

@@ -1,5 +1,8 @@
 //! Response bodies that are produced in chunks, independently of the worker
 //! that sends them.
+//!
+//! `Runner::stream_body` creates the pair: a task on the main runtime calls
+//! `send` for each chunk and at last `end`, while the worker polls the stream.
 
 use std::error::Error;
 use std::fmt;

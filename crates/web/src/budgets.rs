@@ -1,4 +1,10 @@
 //! Rate limits of routes, and the callers they apply to.
+//!
+//! Token buckets, one for each pair of `Budget` and `Payer`. Those of
+//! `Budget::IN_MEMORY` are counted by this process alone; `Auth` and `LocalAuth` in
+//! the database, for all instances together. The gates choose the payer
+//! (`payer_of` in `gates.rs`) and call `take_local`, and if that returns `None`
+//! `take_shared`.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::num::NonZeroU32;
@@ -10,12 +16,13 @@ use governor::{DefaultKeyedRateLimiter, RateLimiter};
 use pia_identity::{RateLimitOutcome, RateLimitStore, RateQuota};
 use pia_kernel::{Clock, LiveSetting, SessionId, Unavailable, UserId};
 
+/// Number of calls after which full buckets are removed.
 const SWEEP_EVERY: u32 = 4096;
 
 /// Rate limit bucket of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Budget {
-    /// Default bucket.
+    /// Routes without a bucket of their own.
     Global,
     /// Liveness probes: the size of the global budget, counted separately.
     Health,

@@ -1,4 +1,10 @@
 //! Client address of a request, behind trusted proxies.
+//!
+//! Proxies append the address of their peer to `X-Forwarded-For`. The list is
+//! therefore read from its end, and only while the address before is that of a
+//! trusted proxy: entries further left may be invented by the client. `surface`
+//! stores the result in the request, where rate limits, login history and audit
+//! entries read it.
 
 use std::net::IpAddr;
 
@@ -15,7 +21,8 @@ pub struct TrustedProxies(Vec<IpNet>);
 pub struct ClientAddress {
     /// IP address; `None` if the connection has none.
     pub ip: Option<IpAddr>,
-    /// True if the request was forwarded.
+    /// True if the request has a forwarding header, from whomever: then it is not
+    /// taken for a local one.
     forwarded: bool,
 }
 

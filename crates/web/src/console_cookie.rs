@@ -1,4 +1,8 @@
 //! Session cookie of the administration console.
+//!
+//! The account pages use the same cookie. Its value is a token that
+//! `ConsoleSessions` of `identity` issues and verifies; the CSRF token of a browser
+//! is derived from it.
 
 use std::time::Duration;
 
@@ -33,12 +37,13 @@ impl ConsoleCookie {
         pairs.find(|(it, _)| it.trim() == name).map(|(_, value)| value.trim())
     }
 
-    /// Returns the origin of the public URL.
+    /// Returns the origin of the public URL in lower case, without a path:
+    /// `https://pia.example:8443`.
     pub(crate) fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// Returns the header value that sets the cookie.
+    /// Returns the value of `Set-Cookie` that sets the cookie.
     pub fn set(&self, value: &str, lifetime: Duration) -> String {
         let name = self.name();
         let secure = if self.is_secure() { "; Secure" } else { "" };
@@ -46,7 +51,7 @@ impl ConsoleCookie {
         format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
     }
 
-    /// Returns the header value that removes the cookie.
+    /// Returns the value of `Set-Cookie` that removes the cookie.
     pub fn clear(&self) -> String {
         self.set("", Duration::ZERO)
     }

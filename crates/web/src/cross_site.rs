@@ -1,4 +1,8 @@
 //! Detection of requests that pages of other websites send.
+//!
+//! The second defence against forged writes, beside the CSRF token: called by
+//! `check_forgery` in `gates/console.rs` and by the pages that browsers use before
+//! they are signed in.
 
 use actix_web::http::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 

@@ -1,4 +1,8 @@
 //! Rate limits that depend on the body of a request.
+//!
+//! Routes with `RateLimit::InHandler` are not counted by the gates: their handlers
+//! take a `DeferredRateLimit` and call `check` once the body is parsed, before the
+//! use case.
 
 use std::future::{Ready, ready};
 
@@ -23,6 +27,8 @@ pub struct DeferredRateLimit {
 impl DeferredRateLimit {
     /// Counts the call against `session`, or else against the client address.
     pub async fn check(self, session: Option<SessionId>) -> Result<(), ApiError> {
+        // The gates leave none for a route that they counted, and for a request
+        // without an address.
         let Some(rate_limit) = self.rate_limit else { return Ok(()) };
         let payer = session.map_or(rate_limit.default_payer, Payer::Session);
         self.gates.count(rate_limit.budget, payer).await

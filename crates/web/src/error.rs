@@ -1,4 +1,10 @@
 //! Error responses: `{ "error": code, "message": text }`.
+//!
+//! Handlers and gates return `ApiError`; a domain's error becomes one in a
+//! `refusals` module (`web/src/refusals` for identity, `http/src/refusals` for the
+//! other domains). The code is stable and meant for programs, the message for people,
+//! and the cause only for the log. `dialects.rs` writes the same error in the forms
+//! of OpenAI and SCIM, `console` as a page.
 
 mod dialects;
 
@@ -253,7 +259,7 @@ impl ApiError {
         (self.0.code, &self.0.message)
     }
 
-    /// Returns the body of the response.
+    /// Returns the body of the response in our own form.
     pub fn body(&self) -> Map<String, Value> {
         let mut body = Map::new();
         body.insert("error".to_owned(), self.0.code.into());

@@ -1,5 +1,11 @@
 //! Gates before every route, in a fixed order: licence, identity (only the
 //! token's signature), rate limit, account, proof, feature, length of the body.
+//!
+//! Begin at `decide`, which finds the row, and `check_access`, which applies it.
+//! `gates/credential.rs` identifies the caller without the database where possible,
+//! `caller.rs` checks the account and its role, `console.rs` forged requests and
+//! proofs. The results travel in the request's extensions to the extractors of
+//! `extract.rs`, which never decide anything.
 
 mod caller;
 mod console;
@@ -161,6 +167,7 @@ impl Gates {
         Ok(())
     }
 
+    /// Counts a call against the budget of a payer, in memory or in the database.
     pub(crate) async fn count(&self, budget: Budget, payer: Payer) -> Result<(), ApiError> {
         let outcome = if let Some(outcome) = self.budgets.take_local(budget, payer) {
             outcome

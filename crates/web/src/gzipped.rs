@@ -1,4 +1,7 @@
 //! Bodies whose compression is detected by their first bytes.
+//!
+//! Handlers take `Gzipped<Body<T>>` instead of `Body<T>`. Only a body without a
+//! `Content-Encoding` is inspected.
 
 use actix_web::dev::{Decompress, Payload};
 use actix_web::http::header::{CONTENT_ENCODING, ContentEncoding};

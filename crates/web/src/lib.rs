@@ -1,5 +1,12 @@
 //! HTTP infrastructure that all surfaces share: the route table, the gates
 //! before its routes, the extractors of handlers, and the form of errors.
+//!
+//! A request passes `surface` (`surface.rs`), then `admit` (`gates.rs`), which finds
+//! its row in the `RouteTable` (`routes.rs`) and checks every property of the row;
+//! then the handler's extractors (`extract.rs`, `body.rs`), and `Runner::run`
+//! (`runner.rs`), in which the use case outlives a client that disconnects. Any
+//! refusal on the way is an `ApiError` (`error.rs`). `server/src/serve.rs` wraps the
+//! middleware in this order. Read `routes.rs` first.
 
 mod access_log;
 mod base_path;

@@ -1,4 +1,8 @@
 //! Metrics for Prometheus.
+//!
+//! Requests are counted here, by `surface.rs` and `access_log.rs`. Other values are
+//! registered as functions that are called whenever `/metrics` is read
+//! (`server/src/compose/ai.rs` and `mail.rs`), so their owners need not know of metrics.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

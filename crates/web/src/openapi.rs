@@ -1,4 +1,9 @@
 //! OpenAPI document, generated from the route table.
+//!
+//! `openapi` walks the rows of one document; `operation` describes a row, with
+//! `parameters.rs` and `responses.rs`. Schemas of wire structs are collected on the
+//! way: a row names the function (`WireType`) that adds its struct and returns the
+//! name to refer to.
 
 mod common;
 mod error_schemas;

@@ -1,4 +1,7 @@
 //! Requested page of a list: `?limit=50&cursor=…`.
+//!
+//! Handlers take a `Paging` and return `Paging::format_cursor` of the page's `next`
+//! as `nextCursor`. Invalid parameters are all reported at once.
 
 use std::future::{Ready, ready};
 

@@ -1,4 +1,7 @@
 //! Ids in the path of a request.
+//!
+//! The extractors read path parameters by position, not by name: the first is the
+//! id, the second the version or part.
 
 use std::future::{Ready, ready};
 
@@ -44,9 +47,9 @@ impl FromRequest for ClientId {
 /// 404 if either is invalid.
 #[derive(Debug, Clone, Copy)]
 pub struct PathVersion {
-    /// Id.
+    /// Id of the object, the first parameter of the path.
     pub id: Uuid,
-    /// Number of the version.
+    /// Number of the version, the second parameter.
     pub number: i32,
 }
 
@@ -65,9 +68,9 @@ impl FromRequest for PathVersion {
 /// either is invalid.
 #[derive(Debug, Clone, Copy)]
 pub struct PathPart {
-    /// Id.
+    /// Id of the object, the first parameter of the path.
     pub id: Uuid,
-    /// Id of the part.
+    /// Id of the part, the second parameter.
     pub part: Uuid,
 }
 

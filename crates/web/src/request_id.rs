@@ -5,6 +5,7 @@ use std::sync::Arc;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 
+/// Maximum length of a proxy's id; a longer one is not logged.
 const MAX_PROXY_ID_BYTES: usize = 128;
 
 /// Id that this server gives a request.

@@ -1,4 +1,9 @@
 //! Route table: all properties of every route.
+//!
+//! Each surface has a function `routes` that returns its rows;
+//! `server/src/routes.rs` joins them into one `RouteTable`. The gates enforce the
+//! properties, `openapi.rs` documents them, and `register` connects the handlers to
+//! actix-web.
 
 use actix_web::http::Method;
 use actix_web::web::{self, ServiceConfig};

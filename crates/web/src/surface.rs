@@ -1,4 +1,8 @@
 //! Outermost layer: request ids, logging, metrics, and responses after a panic.
+//!
+//! Before the request: an id, the client's address and the request's context. After
+//! it: the headers of every response and the entry of the access log, which is
+//! written when the body has ended (`access_log.rs`).
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;

@@ -1,4 +1,7 @@
 //! Parsing of JSON bodies, with the path of an error.
+//!
+//! Malformed JSON is answered with line and column (`malformed_json`), a value of
+//! the wrong type with the path of its field (`validation_failed`).
 
 use actix_web::http::StatusCode;
 use pia_kernel::truncate;

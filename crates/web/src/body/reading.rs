@@ -1,4 +1,9 @@
 //! Reading of bodies: bounded in length, rate and memory, and decompressed.
+//!
+//! `read_body` is the only entry, used by the extractors of `body.rs` and
+//! `gzipped.rs`. All bounds apply to the decompressed bytes and are checked for each
+//! chunk, before it is buffered. Time is bounded twice: in total, and by a minimum
+//! rate in each window of 30 seconds (`Rate`).
 
 use std::time::Duration;
 
@@ -23,10 +28,11 @@ use crate::{ApiError, BodyMemory, Caller, ClientAddress};
 /// 4 KiB a second.
 const RATE_WINDOW: Duration = Duration::from_secs(30);
 const MIN_BYTES_IN_WINDOW: usize = 30 * 4 * 1024;
-/// Maximum time for receiving a body.
+/// Maximum time for receiving a body on a route whose limit is above
+/// `MAX_SMALL_BODY_BYTES`; on others `MAX_SMALL_UPLOAD_TIME`.
 const MAX_UPLOAD_TIME: Duration = Duration::from_mins(10);
 const MAX_SMALL_UPLOAD_TIME: Duration = Duration::from_secs(30);
-/// Maximum length of a small body.
+/// Maximum body limit of a route for small bodies, in bytes.
 const MAX_SMALL_BODY_BYTES: usize = 1024 * 1024;
 /// Byte order mark that some programs send before UTF-8. It is not part of the
 /// JSON (RFC 8259, 8.1).

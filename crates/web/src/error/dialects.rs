@@ -1,4 +1,8 @@
 //! Error responses in the forms of other protocols: SCIM and OpenAI's API.
+//!
+//! `Dialect::from_path` chooses the form. For OpenAI's clients an error may bring its
+//! own `OpenAiForm`; otherwise `openai_kind` derives `type` and `code` from the
+//! status.
 
 use std::borrow::Cow;
 

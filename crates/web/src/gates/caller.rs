@@ -1,4 +1,9 @@
 //! State of the account and the session or key behind a credential.
+//!
+//! A cached state may admit a caller but never refuse one: before a refusal the
+//! state is loaded again, so that a change, such as a verified address, takes effect
+//! at once. The reverse, an account that was deactivated on another instance, is
+//! noticed when the cached state has expired.
 
 use actix_web::dev::ServiceRequest;
 use actix_web::http::StatusCode;

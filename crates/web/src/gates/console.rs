@@ -1,4 +1,8 @@
 //! Requests of browsers that are signed in to the console.
+//!
+//! Browsers send the cookie with every request, even one that a foreign page
+//! causes. A write must therefore prove that a page of this server made it: JSON
+//! calls by a header (`check_forgery`), forms by a field (`check_form`).
 
 use actix_web::HttpRequest;
 use actix_web::dev::ServiceRequest;
