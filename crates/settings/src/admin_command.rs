@@ -1,4 +1,8 @@
 //! `pia-server admin …`: arguments of administration commands.
+//!
+//! `CommandLine::parse` of `command.rs` passes each word to `word` and each option
+//! to `option`, and at the end calls `command`, which matches the words. A command
+//! of an area, as `group`, is parsed in its own file. `server/src/admin.rs` runs it.
 
 use pia_identity::Role;
 use pia_kernel::InvitationId;

@@ -1,4 +1,8 @@
 //! `Ai`: upstream models, and time limits of their responses.
+//!
+//! Three places configure a model with the same settings (`ai/model.rs`): `Ai`
+//! itself, `Ai:Modes:<mode>`, which inherits what it leaves out from `Ai`, and the
+//! entries of `Ai:Providers`, which inherit nothing. `read_catalogue` joins them.
 
 mod entry;
 mod identifier;

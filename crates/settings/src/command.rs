@@ -1,4 +1,8 @@
 //! Command line: the command, and the settings that override all others.
+//!
+//! Switches, words and settings may stand in any order. Of several commands the one
+//! of the highest rank counts (`prefer`), so that `--help` always helps. Errors name
+//! the position of an argument, never the argument.
 
 use std::iter::{Enumerate, Peekable};
 use std::path::PathBuf;

@@ -1,4 +1,9 @@
 //! Configuration of a process, by its purpose.
+//!
+//! Serving, migrating and administration read different sections, so that a
+//! migration, for example, needs no signing keys. A new section is added to
+//! `SECTIONS`, to `Config` and to `Config::from_section`; checks between sections
+//! are in `check`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,7 +24,8 @@ use crate::{
     TokenUsage, VectorTarget, admin, feedback, free_tier,
 };
 
-/// All sections.
+/// All sections. Errors in other environment variables are not reported, as they
+/// belong to other programs.
 pub(crate) const SECTIONS: [&str; 27] = [
     "Admin",
     "Ai",

@@ -1,4 +1,7 @@
 //! `Database`: connections to the database.
+//!
+//! On PostgreSQL, requests, migrations and maintenance may have a connection string
+//! each, with the rights that they need; `ConnectionString` is for requests.
 
 use std::path::Path;
 use std::time::Duration;

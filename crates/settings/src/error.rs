@@ -1,4 +1,8 @@
 //! Errors in settings: key, source and reason; never a value.
+//!
+//! A value's `parse` returns a `Reason`; `Field` and `Section` add key and source
+//! and collect the `SettingError`s; `Sources` returns them together as
+//! `SettingErrors`.
 
 use std::borrow::Cow;
 use std::fmt;

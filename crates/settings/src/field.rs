@@ -1,4 +1,9 @@
 //! Reading of single settings, with their defaults and ranges.
+//!
+//! A section calls `from.reload(NAME)` or `from.restart(NAME)`, which returns a
+//! `Field`, and then one of the methods below, which differ in the treatment of an
+//! absent, a blank and an invalid text. Each method records the setting in the
+//! snapshot, also if it is absent: a setting that is not read counts as unknown.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;

@@ -1,4 +1,7 @@
 //! Weak secrets: publicly known or easy to guess.
+//!
+//! A heuristic for secrets copied from documentation, not a measure of entropy:
+//! random secrets of 32 characters must never be refused.
 
 /// Parts of secrets that stand in examples, reduced to lower-case letters and
 /// digits.

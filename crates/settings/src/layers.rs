@@ -1,5 +1,9 @@
 //! Layers of settings in a common form: texts under lower-case keys, and arrays
 //! as maps by index, so that any layer can override any other.
+//!
+//! `Sources` builds a layer for each file, for the environment, the command line and
+//! the console, and merges them with `figment`, which remembers the layer of each
+//! value for error messages.
 
 use std::collections::btree_map::Entry;
 use std::io::{ErrorKind, Read};

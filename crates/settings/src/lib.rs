@@ -1,4 +1,14 @@
 //! The settings of the server: their sections, defaults and layers.
+//!
+//! `Sources` (`sources.rs`) collects files, environment and command line as `Layer`s
+//! (`layers.rs`). `Config::from_section` (`config.rs`) reads the merged settings,
+//! each section in a file of its own, each setting through a `Field` (`field.rs`),
+//! and collects all errors before it fails. `LiveConfig` (`live.rs`) reads the
+//! sources again while the server runs.
+//!
+//! Read `jwt.rs` first: a typical section. A setting exists because a section reads
+//! it: snapshots, the console's list and the search for misspelled keys all use the
+//! keys that were read.
 
 mod admin_command;
 mod api_key_command;

@@ -1,4 +1,10 @@
 //! Settings that change while the server runs.
+//!
+//! Composition calls `follow` for each reloadable value and passes the
+//! `LiveSetting` to a domain. `reload` is called when a settings file has changed
+//! (`watch.rs`), `override_with` when an administrator changed a setting in the
+//! console. Either reads and checks everything first: with one error, no setting
+//! changes.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

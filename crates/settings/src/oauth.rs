@@ -1,4 +1,8 @@
 //! `OAuth`: identity providers, and the credentials of this server with them.
+//!
+//! A provider is on once it has a `ClientId`. Each provider has its own rule for the
+//! authority, the URL that its keys and endpoints are discovered at:
+//! `read_authority`.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! Reading of sections, which records the settings that they have.
+//!
+//! `Sources` creates the root by `Section::all`; `section` descends, `reload` and
+//! `restart` return a `Field`. What is read accumulates in one `Outcome`: errors,
+//! notices, and the snapshot from which `unknown.rs` derives the known keys.
 
 use std::path::{Path, PathBuf};
 

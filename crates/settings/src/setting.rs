@@ -1,4 +1,8 @@
 //! Conversion of texts into values of settings.
+//!
+//! All layers contain texts. A type that a section reads implements `Setting`: the
+//! general ones here, `Duration` in `span.rs`, sizes in `byte_size.rs`, and those of
+//! one section beside that section.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

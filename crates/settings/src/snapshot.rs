@@ -1,4 +1,8 @@
 //! Snapshots of all settings, for comparison.
+//!
+//! `Field` records each setting that it reads, under its key and in the canonical
+//! text of `Setting::format`. `live.rs` compares two snapshots to find what has
+//! changed, and what takes effect only at the next start.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,8 @@
 //! Sources of settings.
+//!
+//! Three `load_…` and `read_…` methods serve the purposes of a process (`Config`,
+//! `AdminConfig`, `MigrationConfig`). All of them merge the layers, read, and report
+//! unknown keys, in `read_with`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -25,7 +29,7 @@ pub struct Sources {
     pub dir: PathBuf,
     /// Environment: `Development`, `Production`, …
     pub environment: Environment,
-    /// Environment variables.
+    /// Environment variables; those of other programs are ignored.
     pub variables: Vec<(String, String)>,
     /// Settings of the command line: `Section:Key` and the value.
     pub arguments: Vec<(String, String)>,

@@ -1,4 +1,8 @@
 //! Unknown settings, most of which are misspelled.
+//!
+//! `Sources` calls `report` after all sections were read: keys that no section read
+//! are unknown. The most similar known key of the same section is suggested, by its
+//! Levenshtein distance.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,7 @@
 //! Detection of changed files.
+//!
+//! Used for the settings files (`server/src/process.rs`), whose callback reloads
+//! them.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,7 @@
 //! Entries of the catalogue.
+//!
+//! `providers.rs` reads each entry and then calls `target` for a chat or an
+//! embedding model, or `search` for a web search.
 
 use pia_assistant::{Protection, ProviderType, SearchDepth, SearchProvider, Target};
 

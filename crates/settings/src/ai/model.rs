@@ -1,4 +1,9 @@
 //! Settings of a model in one section.
+//!
+//! `from_section` reads them, `over` completes a mode's from those of `Ai`,
+//! `is_sound` and the `warn_unused…` functions compare them with the type of the
+//! upstream, and `target` builds the `Target` that the assistant calls. `None` means
+//! not configured throughout, so that `over` can tell it from an explicit value.
 
 use pia_assistant::{
     Addresses, Protection, ProviderType, Rates, ReasoningEffort, Target, UpstreamTool,
