@@ -1,4 +1,8 @@
 //! `pia-server admin …`: administers accounts beside a running server.
+//!
+//! `administer` opens the database, the keys and the licence as a server does, but
+//! starts no background work. The commands call the same use cases as the console,
+//! with `None` as the acting administrator, and return their output as a text.
 
 mod api_keys;
 mod audit;

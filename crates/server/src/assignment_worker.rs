@@ -1,4 +1,10 @@
 //! Runs of assignments while the server runs, and their upkeep.
+//!
+//! Three independent loops: the worker, which claims runs and advances each in a
+//! task of its own, if the engine is the embedded one (`compose/workflow.rs`); the
+//! upkeep, which enforces time limits and cleans up; and the starts of schedules.
+//! While it works, the worker renews its `WorkerLease`; runs of a worker without a
+//! lease are claimed by others.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! Composition: which adapter serves which port.
+//!
+//! `compose` builds all parts in the order of their dependencies; each file of
+//! `compose/` builds one. Functions that take a `TaskTracker` and a token `stop` also
+//! start background work, which `Background::finish` ends.
 
 mod administration;
 mod ai;

@@ -1,4 +1,8 @@
 //! Machine that this instance runs on.
+//!
+//! `HostStatus` of `http` for the list of problems and the overview of the console:
+//! the end of the certificate, and the free space of the volumes that the server
+//! writes to.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,7 @@
 //! Maintenance while the server runs.
+//!
+//! The tasks themselves are in `compose/maintenance.rs`, in the order of
+//! `MaintenanceKind::ALL`.
 
 use std::sync::Arc;
 use std::time::Duration;

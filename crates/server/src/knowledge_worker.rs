@@ -1,4 +1,8 @@
 //! Ingestion of documents while the server runs.
+//!
+//! Two kinds of loops: some that ingest the next document due, and one that brings
+//! the vector store into agreement with the database. The steps of both are in
+//! `knowledge/src/ingestion.rs` and `reconciliation.rs`.
 
 use std::time::Duration;
 

@@ -1,4 +1,10 @@
 //! The composition root: the only crate that depends on every other.
+//!
+//! `main.rs` calls `run` (`process.rs`), which reads the settings and either runs a
+//! command (`admin.rs`) or serves: `compose` (`compose.rs`) wires adapters into
+//! domains and domains into surfaces, and `Server::bind` (`serve.rs`) listens. The
+//! files named `…_worker`, `…_upkeep` and `…_follower` are loops of background work
+//! that composition starts; `bridges` are adapters of one domain for another.
 
 mod admin;
 mod assignment_worker;

@@ -1,4 +1,9 @@
 //! The licence file: read at the start, watched, and replaced.
+//!
+//! `open` reads it, `check` (every second, by `setup.rs`) compares it with the last
+//! content, `store` replaces it. All of them end in `accept`, which sets the
+//! `LicenceState` that gates and domains follow. A missing or truncated file
+//! counts only once `check` has found the file so twice in a row.
 
 mod disk;
 mod log;

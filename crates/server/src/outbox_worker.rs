@@ -1,4 +1,7 @@
 //! Delivery of the outbox while the server runs.
+//!
+//! Claims, retries and their delays are decided by `OutboxSender` of `outbox`; here
+//! are only the polling, the concurrency and the shutdown.
 
 use std::time::Duration;
 

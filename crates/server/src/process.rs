@@ -1,4 +1,8 @@
 //! The process, from its command line to its exit.
+//!
+//! Begin at `run`. `serve` shows the order of a server's life: settings, log,
+//! composition, the watch over settings, signals, listening; then draining, which
+//! waits for running requests (`shutdown.rs`), and the end of background work.
 
 use std::fmt;
 use std::io::Write;

@@ -1,4 +1,9 @@
 //! The HTTP server and its listening socket.
+//!
+//! `Server::bind` shares the services of an `App` among all workers and wraps the
+//! middleware; the order of the `wrap` calls is the order of
+//! docs/ARCHITECTURE.md, read from the last to the first. The caller polls
+//! `Server::server` to serve.
 
 use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;

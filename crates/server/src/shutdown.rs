@@ -1,4 +1,7 @@
 //! Graceful shutdown: running requests end before the server does.
+//!
+//! `process.rs` waits for `requested`, stops accepting connections, and then waits
+//! for `drained`.
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,4 +1,7 @@
 //! Delivery of webhooks while the server runs.
+//!
+//! One loop begins and ends attempts; at most one attempt for each operator is in
+//! progress, so `claim` leaves out the operators that are busy.
 
 use std::time::Duration;
 

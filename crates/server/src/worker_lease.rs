@@ -1,5 +1,9 @@
 //! Registration of the worker of assignments, by which others see that it is
 //! alive.
+//!
+//! The worker calls `renew` once a second and `retire` at its end. A worker that
+//! crashed is noticed when its lease has expired; `claiming.rs` of
+//! `storage-assignments` then lets others claim its runs.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,8 @@
 //! `pia-server admin kb …`: administers knowledge bases beside a running server,
 //! which ingests the documents.
+//!
+//! The commands only change the database and queue documents; none of them embeds a
+//! text or writes to the vector store.
 
 mod files;
 mod progress;

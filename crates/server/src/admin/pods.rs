@@ -1,4 +1,6 @@
-//! `pia-server --provision-pod`: prepares a pod.
+//! `pia-server --provision-pod`, which prepares a pod, and `pia-server admin pods …`.
+//!
+//! `provision_pod` serves the first, `administer` the second.
 
 use std::sync::Arc;
 

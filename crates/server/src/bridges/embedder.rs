@@ -1,4 +1,8 @@
 //! Embedding models of providers, as knowledge bases use them.
+//!
+//! `to_embed_error` separates errors of the text, after which a document fails, from
+//! those of the provider, after which the ingestion tries again; the reranker and
+//! the writer of contexts use it too.
 
 use std::time::Duration;
 

@@ -1,5 +1,9 @@
 //! Rules of groups for AI calls, as the assistant applies them, cached for five
 //! seconds.
+//!
+//! `policy` stores the settings of groups, `assistant` defines `GroupRules`; neither
+//! knows the other. `rules_of` may answer from the cache, `fresh` never does.
+//! `group_watch.rs` invalidates a group when its settings change.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,7 @@
 //! MCP servers, as servers of tools.
+//!
+//! `permits` is called when an administrator enters an address, `connect` whenever a
+//! connection is opened: the settings may forbid private addresses in between.
 
 use async_trait::async_trait;
 use pia_kernel::Secret;

@@ -1,4 +1,8 @@
 //! Steps of assignments, executed by the AI proxy in the user's name.
+//!
+//! A step is a chat on the user's budget, or runs on a pod if its skill is hosted
+//! there. `step_error` and `pod_error` sort errors into the kinds that decide
+//! whether the run repeats the step: busy, transient and permanent.
 
 use std::future::pending;
 use std::pin::pin;

@@ -1,4 +1,9 @@
 //! The AI use cases over their adapters.
+//!
+//! `compose` builds one `Gateway` on the main runtime, for background work;
+//! `set_knowledge` and `set_connectors` complete it, as those parts need the gateway
+//! themselves. `on_worker` then clones it for each worker with an HTTP client of the
+//! worker's own.
 
 use std::sync::Arc;
 

@@ -1,4 +1,8 @@
 //! Identity's use cases over their adapters.
+//!
+//! `IdentityParts` holds what several use cases share, above all one `CallerCache`:
+//! a second one would not notice invalidations. `compose` builds `Identity` from
+//! them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,7 @@
 //! Infrastructure of all domains: database, keys, licence and setup.
+//!
+//! The order of `open` matters: migrations run first, then the keys are checked
+//! against the stored data, and only then is anything sealed or normalised.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,8 @@
 //! Knowledge bases over their adapters.
+//!
+//! Without `Knowledge:ConnectionString` the API exists, but searches nothing and no
+//! worker runs. Ingestion and searches have an embedder each, so that questions do
+//! not wait behind batches of documents.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,7 @@
 //! Maintenance of all domains: deletion of expired rows.
+//!
+//! `task` has one arm for each `MaintenanceKind`. A use case with a method `sweep`
+//! is wrapped by the macro of that name; a port that needs a cutoff by `swept_at`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,7 @@
 //! Pods over their adapters.
+//!
+//! A call goes to a `PodLink`: on SQLite the pods of this process (`LocalLinks`), on
+//! PostgreSQL a relay that also reaches pods connected to other instances.
 
 use std::sync::Arc;
 
