@@ -1,4 +1,8 @@
 //! Use cases that handlers call.
+//!
+//! `server/src/compose/surfaces.rs` fills `Api` once; all workers share it. Handlers
+//! call `run`, never a use case directly, unless it needs no database. The methods
+//! below `run` are those that several areas need.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! Errors of handlers in domains that `web` does not depend on.
+//!
+//! Rust allows `From<DomainError> for ApiError` only in the crate of one of both
+//! types. `HttpError` wraps `ApiError` here, so that `refusals` can convert the
+//! errors of domains that `web` does not know.
 
 use pia_kernel::Unavailable;
 use pia_web::ApiError;

@@ -1,4 +1,7 @@
 //! Machine that this instance of the server runs on.
+//!
+//! `HostStatus` is a port; `server/src/host.rs` implements it. The thresholds of what
+//! needs attention are here, and `problem.rs` applies them.
 
 use std::path::PathBuf;
 use std::time::Duration;

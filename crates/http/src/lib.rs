@@ -1,4 +1,14 @@
 //! JSON API. It depends on the domains and on no adapter.
+//!
+//! A row in `routes/<area>.rs` names its handler in `<area>/` or `<area>.rs`. A
+//! handler extracts what the gates found (`Caller`), parses the body into a wire
+//! struct, runs one use case by `Api::run` (`api.rs`) and converts the result. An
+//! error of a domain becomes a response in `refusals/<area>.rs`. Read
+//! `feedback.rs` first: a complete area in one file.
+//!
+//! Wire structs are documented in the OpenAPI document: the comments on their fields
+//! are read by people who write clients. `console` calls the same `Api`, and the
+//! functions that this file exports.
 
 mod admin;
 mod ai;

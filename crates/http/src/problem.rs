@@ -1,4 +1,8 @@
 //! Problems that an administrator should act on.
+//!
+//! `Api::problems` collects them from their domains, which decide the thresholds;
+//! problems of this instance come first, then those that every instance finds in
+//! the database. `GET /api/admin/problems` and the console's overview present them.
 
 use std::sync::Arc;
 

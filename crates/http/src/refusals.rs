@@ -1,4 +1,7 @@
 //! HTTP errors of the domains that this crate serves.
+//!
+//! Each module has the `From` of one domain's errors for `HttpError`. Those of
+//! identity that all surfaces share are in `web/src/refusals`.
 
 mod assignments;
 mod assistant;

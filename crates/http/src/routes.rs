@@ -1,4 +1,8 @@
 //! Routes of the JSON API, with their access rules.
+//!
+//! Each file has a function `routes` for one area. Rows that have most properties in
+//! common are built from a first one by `..`, so the differences stand out. To add
+//! a route, add a row and its handler: documentation and gates follow from the row.
 
 mod account;
 mod account_security;

@@ -1,5 +1,9 @@
 //! `POST /v1/responses`: OpenAI's responses API, translated to chat completions
 //! and back.
+//!
+//! `request.rs` translates the request, `Chat` of the assistant answers it as a chat
+//! completion, and `answer.rs` (full) or `stream.rs` (event by event) translates the
+//! answer back. Nothing is stored, so a request contains its whole conversation.
 
 mod answer;
 mod members;

@@ -1,4 +1,7 @@
 //! `GET /api/v1/chats`: all chats of a user, page by page.
+//!
+//! Stored chats are JSON already. The response is put together as text around them,
+//! so that no chat is parsed; `conversations.rs` does the same with other metadata.
 
 use actix_web::HttpResponse;
 use actix_web::http::header::{ContentType, ETAG};

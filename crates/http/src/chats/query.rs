@@ -1,4 +1,8 @@
 //! Requested page of the chats.
+//!
+//! `ChatsQuery` is an extractor of both lists (`list.rs`, `conversations.rs`). Names
+//! of parameters match in any case; unknown parameters are ignored, repeated ones
+//! refused.
 
 use std::future::{Ready, ready};
 
@@ -14,6 +18,7 @@ use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 use serde_json::json;
 
+/// Limit of a request that names none.
 const DEFAULT_CHATS: u16 = 100;
 const MAX_CHATS: u16 = 500;
 

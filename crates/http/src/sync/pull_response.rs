@@ -1,4 +1,8 @@
 //! Response to a pull.
+//!
+//! `Pulled` of `sync` has the items as stored JSON, which passes through unchanged.
+//! The catalogue (plugins, personas, policy) is absent if the device has its
+//! version.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -1,5 +1,9 @@
 //! Parsing of pushes from old and new clients: keys may be in any case, null or
 //! absent, and channels may be objects or bare lists.
+//!
+//! `parse` takes known keys out of the body one by one; the body is not
+//! deserialised into a struct. All errors are collected, and with one error nothing
+//! is stored. A single item is parsed by `item_reading.rs`.
 
 use pia_kernel::{Timestamp, utf16_len};
 use pia_sync::{Channel, ItemId, ItemKey, Push, ReceivedItem};

@@ -1,4 +1,8 @@
 //! Translation of a request into a chat completion.
+//!
+//! `parse` goes through the request once: shared fields are copied, `input` becomes
+//! `messages`, and functions are nested as chat completions expect. What a response
+//! repeats of its request is returned as `Echo`.
 
 use bytes::Bytes;
 use pia_web::{ApiError, FieldError};

@@ -1,4 +1,10 @@
 //! Streamed responses, event by event.
+//!
+//! `Events::translate` takes the bytes of a chat completion's stream in any division
+//! and returns the events that they complete. The order of events is fixed:
+//! `response.created`, then each item with its deltas, and after `[DONE]` the end of
+//! every item and `response.completed` or `response.incomplete`. An error ends the
+//! response at once, with `response.failed`.
 
 use bytes::{Bytes, BytesMut};
 use serde_json::{Value, json};

@@ -25,6 +25,7 @@ impl Archive {
         Self { zip, output, rows: Rows::default() }
     }
 
+    /// Returns the archive, or an error once it is finished.
     fn zip(&mut self) -> io::Result<&mut ZipWriter<StreamWriter<OutputBuffer>>> {
         self.zip.as_mut().ok_or_else(|| io::Error::other("the archive has ended"))
     }

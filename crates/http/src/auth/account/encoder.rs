@@ -1,4 +1,9 @@
 //! Output formats of an export.
+//!
+//! The writer (`export_writer.rs`) calls `begin`, `row` for each row and `end` for
+//! each section, and at last `finish` with the manifest. In between it takes the
+//! encoded bytes from `output`, so that an export is never in memory as one piece.
+//! `archive.rs` and `document.rs` implement the formats.
 
 use std::io::{self, Write};
 use std::mem;
@@ -10,13 +15,13 @@ use super::manifest::Manifest;
 
 /// Output format of an export, encoded incrementally.
 pub(super) trait Encoder: Send {
-    /// Starts a section.
+    /// Starts a section by its name, after the previous one has ended.
     fn begin(&mut self, section: &str) -> io::Result<()>;
     /// Encodes a row of it, which is JSON.
     fn row(&mut self, row: &str) -> io::Result<()>;
     /// Ends the section.
     fn end(&mut self) -> io::Result<()>;
-    /// Ends the export.
+    /// Ends the export with its manifest. No other method may follow but `output`.
     fn finish(&mut self, manifest: &Manifest) -> io::Result<()>;
     /// Returns the buffer of encoded bytes.
     fn output(&self) -> &OutputBuffer;
@@ -27,7 +32,7 @@ pub(super) trait Encoder: Send {
 pub(super) struct OutputBuffer(Arc<Mutex<Vec<u8>>>);
 
 impl OutputBuffer {
-    /// Returns the number of bytes.
+    /// Returns the number of bytes that wait to be sent.
     pub(super) fn len(&self) -> usize {
         self.lock().len()
     }

@@ -1,4 +1,8 @@
 //! Proof that the caller is the account's owner.
+//!
+//! Bodies of dangerous requests contain a `FreshProofRequest`. `proof_if_any` is for
+//! requests where a recent sign-in suffices, `proof` for those that always need
+//! one. What a proof is worth is decided by `Reauthenticator` of `identity`.
 
 use pia_identity::{FactorAnswer, ReauthProof};
 use pia_kernel::Secret;

@@ -1,4 +1,9 @@
 //! Cookies of browsers during a sign-in, and their redirects.
+//!
+//! `login.rs` sends a browser to its provider with a cookie (`BROWSER`) that binds
+//! the sign-in to that browser; `callback.rs` reads it when the browser returns, and
+//! sends the browser on to the target. If the target is a page of this server, the
+//! page redeems its code with a second cookie (`VERIFIER`).
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{COOKIE, HOST, LOCATION, REFERRER_POLICY, SET_COOKIE};

@@ -1,4 +1,8 @@
 //! One-time codes of a request, even of a malformed one.
+//!
+//! A code must not survive a failed attempt to redeem it, whatever else is wrong
+//! with the body. The parser therefore collects the codes before it judges the
+//! rest; `token.rs` then spends all of them.
 
 use std::fmt;
 
