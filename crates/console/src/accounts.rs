@@ -1,4 +1,7 @@
 //! Port by which the pages use accounts.
+//!
+//! `server/src/bridges/page_accounts.rs` implements it over `identity`. The outcomes
+//! are those that the pages of `auth` distinguish; everything else is `Unavailable`.
 
 use std::sync::Arc;
 

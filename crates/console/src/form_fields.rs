@@ -1,4 +1,7 @@
 //! Submitted form of a browser that is signed in.
+//!
+//! As an extractor, `FormFields` reads the body and checks the CSRF token before the
+//! handler is called. `parse` is for forms before the sign-in, which have no token.
 
 use actix_web::dev::Payload;
 use actix_web::http::StatusCode;

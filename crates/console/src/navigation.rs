@@ -1,4 +1,8 @@
 //! Navigation of the console and of the account pages.
+//!
+//! To add a page, add an item here and its row in the page's file. The order here is
+//! the order in the browser. `shell.rs` leaves out the items that the caller's role,
+//! session or licence does not include.
 
 use pia_identity::Role;
 

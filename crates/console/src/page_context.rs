@@ -1,4 +1,10 @@
 //! Request for a page by a browser that is signed in.
+//!
+//! `PageContext` is the first argument of every handler of such a page. Handlers use
+//! it in this order: `run` for use cases, then `render` for a page, or after a form
+//! `done` on success and `refuse` or `refuse_typed` on an error. `t` and `fill`
+//! return texts in the page's language. Links and redirects are relative (`root`),
+//! since the server may be mounted below a path.
 
 use std::future::{Ready, ready};
 use std::sync::Arc;

@@ -1,4 +1,9 @@
 //! Proof that the person at the browser owns the account.
+//!
+//! A form whose handler takes a `ProvedForm` is submitted in two steps if the last
+//! proof is too old: the first submission is answered with a page that asks for a
+//! proof and repeats all fields, and the second submission, with the proof, reaches
+//! the handler.
 
 use actix_web::dev::Payload;
 use actix_web::error::InternalError;

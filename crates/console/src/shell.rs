@@ -1,4 +1,7 @@
 //! Frame around a page: navigation, language and sign-out.
+//!
+//! `PageContext::render` wraps a `View` in it, and so does `SignInPage` before the
+//! sign-in. The markup is in `templates/ui/page.html`.
 
 use actix_web::http::Method;
 use askama::Template;

@@ -1,4 +1,10 @@
 //! Sign-in of browsers, to the console and to one's own account.
+//!
+//! Both areas have the same pages, at `/admin/login` and `/account/login`.
+//! `SignInPage` is to these handlers what `PageContext` is to others. The handlers
+//! are in `sign_in/session.rs`, the forms in `sign_in/form.rs`. The path to return to
+//! travels as `next`, or as the state through an identity provider, and is checked
+//! only when it is used (`path_after_sign_in`).
 
 mod form;
 mod session;

@@ -1,5 +1,9 @@
 //! Texts of the pages, in each language. A text that is missing in one does not
 //! compile.
+//!
+//! `Texts` has those of the pages of `auth`, `setup` and the front page, in `en.rs`
+//! and `de.rs`. Texts of the console and the account pages are `Text` constants in
+//! the files of their pages; those that several pages use are in `common.rs`.
 
 mod account_errors;
 pub(crate) mod common;

@@ -1,5 +1,8 @@
 //! Components of the pages of the console and of accounts. A page is a
 //! [`View`]: a title and sections of facts, tables, forms and charts.
+//!
+//! Components are plain data that handlers build and the templates in `templates/ui`
+//! render; they contain no HTML. Texts are in the page's language already.
 
 pub(crate) mod chart;
 pub(crate) mod form;

@@ -1,4 +1,7 @@
 //! Submitted form with a file, of a browser that is signed in.
+//!
+//! The counterpart of `FormFields` for `multipart/form-data`. The body is read
+//! completely, within the row's limit, before it is parsed.
 
 use actix_multipart::{Field, Multipart, MultipartError};
 use actix_web::dev::Payload;

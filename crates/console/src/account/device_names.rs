@@ -1,4 +1,7 @@
 //! Names of devices and browsers in plain words.
+//!
+//! User agents are not parsed: the first mark that occurs in one decides, so the
+//! order of both tables matters.
 
 use pia_identity::SignInDevice;
 use pia_kernel::Language;

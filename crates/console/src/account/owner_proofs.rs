@@ -1,4 +1,8 @@
 //! Proofs of ownership that an account can present.
+//!
+//! A page loads them, adds the matching field to its form by `with_field` or
+//! `with_password`, and reads the submission by `parse` or `require`. Passkeys are
+//! not among them: `proof.rs` offers those.
 
 use pia_identity::{AccountError, LOCAL, ReauthProof};
 use pia_web::{ApiError, FieldError};

@@ -1,4 +1,9 @@
 //! Parts that the pages of published content share.
+//!
+//! Policies, personas and plugins are assigned to groups and changed by forms that
+//! carry the version they were opened with: `with_version` adds it, and
+//! `expected_version` returns it, so that the change of another administrator is not
+//! overwritten.
 
 use std::collections::{HashMap, HashSet};
 

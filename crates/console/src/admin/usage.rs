@@ -1,4 +1,7 @@
 //! Usage by day, group, model or person.
+//!
+//! Days, groups and models are loaded completely; people are paged by the database,
+//! with a cursor of spent credits, calls and id. `usage/view.rs` renders the page.
 
 pub(super) mod summary;
 mod view;

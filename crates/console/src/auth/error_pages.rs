@@ -1,4 +1,8 @@
 //! HTML error pages for browsers.
+//!
+//! The handlers and gates of all surfaces return JSON errors; `render_errors`
+//! replaces those that a person would see. `server/src/serve.rs` wraps it around the
+//! gates.
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};

@@ -1,4 +1,8 @@
 //! Pages with a form, and the errors of a submission.
+//!
+//! For the pages before the sign-in (`register.rs`, `reset_password.rs`,
+//! `email_page.rs`), whose template works without a script. `add_error` attaches an
+//! error by the name of a control.
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;

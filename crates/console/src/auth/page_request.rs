@@ -1,4 +1,7 @@
 //! Request for a page, with its query.
+//!
+//! For the pages before the sign-in. An invalid query, such as a link that an email
+//! program has cut off, is answered with a page that says so (`broken_link`).
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse};

@@ -1,4 +1,8 @@
 //! Rows of pages for browsers that are signed in.
+//!
+//! One function for each kind of row: `page` and `form` for administrators,
+//! `group_page` for managers too, `account_…` for one's own account, `sign_in_…`
+//! before the sign-in. Rows that differ take one over by `..`.
 
 use actix_web::http::Method;
 use pia_identity::Role;

@@ -1,4 +1,9 @@
 //! Start and end of a browser's session.
+//!
+//! Each way to sign in has a handler: `password`, `factor` for its second step,
+//! `passkey`, and `show`, which also receives a browser that comes back from an
+//! identity provider. All of them end in `SignInPage::signed_in`, which sets the
+//! cookie and redirects.
 
 use actix_web::http::header::SET_COOKIE;
 use actix_web::http::{Method, StatusCode};

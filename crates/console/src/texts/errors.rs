@@ -1,4 +1,7 @@
 //! Errors of forms, by their codes.
+//!
+//! The codes are those of the JSON API. `text` returns the text of a code; one
+//! without an entry is presented with the API's English message.
 
 use pia_kernel::Language;
 use pia_web::ApiError;

@@ -1,4 +1,7 @@
 //! Bar charts, drawn as SVG, with a table of their numbers.
+//!
+//! `shapes` divides the width into equal slots, one a bar, and scales the heights to
+//! the highest bar. The origin is the upper left corner, as in SVG.
 
 /// Width of a chart, in units of its SVG.
 const WIDTH: f64 = 720.0;

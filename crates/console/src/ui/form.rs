@@ -1,4 +1,8 @@
 //! Forms.
+//!
+//! Built by `Form::new(action, submit).field(…)`; fields are required unless they are
+//! made `optional`. After a refusal, `PageContext` attaches errors to the fields
+//! by their names and fills in what was typed (`refill`).
 
 use super::text::ErrorText;
 use crate::form_fields::FormFields;

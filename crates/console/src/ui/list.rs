@@ -1,5 +1,10 @@
 //! Lists whose rows are all loaded: the query of the request searches them,
 //! sorts them and chooses the page, so that each state has an address.
+//!
+//! `PageContext::list` applies the three steps in this order. A page begins after a
+//! row's key and not at an offset, so that added or removed rows repeat or hide
+//! none. Lists that are too long to be loaded are paged by their stores and built as
+//! a `Table` directly.
 
 use std::cmp::Reverse;
 

@@ -1,4 +1,7 @@
 //! Tables.
+//!
+//! A `Table` is one page of a list, as `ui/list.rs` or a page with a list of its own
+//! builds it. Queries in it are without `?` and relative to the page.
 
 use super::form::Form;
 use super::text::Text;

@@ -1,4 +1,7 @@
 //! Texts in each language.
+//!
+//! `const TITLE: Text = Text::new("Groups", "Gruppen");`: both languages stand side
+//! by side, and `PageContext::t` chooses.
 
 use pia_kernel::Language;
 

@@ -1,4 +1,8 @@
 //! Content of a page.
+//!
+//! `View::new(title).section(Section::new("id", heading).form(form))`. A section's id
+//! is the fragment of its address and the prefix of the ids of its controls, so it
+//! must be unique on the page.
 
 use super::chart::Chart;
 use super::form::{Field, FieldControl, Form};
