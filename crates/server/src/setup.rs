@@ -4,8 +4,8 @@
 //! `Setup` decides when the token exists (`sync_token`) and implements the ports of
 //! the setup pages and of the console's licence page. The file of the token is in
 //! `setup/token.rs`, the cached existence of administrators in
-//! `setup/administrators.rs`. After the start, what touches the disk
-//! runs on blocking threads.
+//! `setup/administrators.rs`. After the start, what touches the disk runs on
+//! blocking threads.
 
 mod administrators;
 mod token;
