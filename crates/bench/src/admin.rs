@@ -1,4 +1,7 @@
 //! The benchmark of administration, from its programs to its report.
+//!
+//! `seeding` fills the tables directly; then `round.rs` requests every list of each
+//! server and counts the transactions of a change.
 
 mod browser;
 mod figures;

@@ -1,4 +1,8 @@
 //! Performance targets of the server, and the check of results against them.
+//!
+//! For the gateway alone: a target may apply to the overhead over the bare proxy, or
+//! depend on the commit time of the same run (`Limit::CommitPlus`), so that a slow
+//! disk does not fail it. Targets of other benchmarks are in `measured.rs`.
 
 use crate::contenders::{ContenderRole, PROXY};
 use crate::figures::{ContenderIndex, Figures};

@@ -1,4 +1,8 @@
 //! Incremental parser of HTTP/1.1 responses.
+//!
+//! A state machine (`Next`) over the received bytes: head, then a body of a known
+//! length or of chunks. `push` takes bytes in any division and returns at most one
+//! response. `Connection` feeds it.
 
 use std::fmt;
 

@@ -1,4 +1,7 @@
 //! The benchmark of assignments, from their rows to its report.
+//!
+//! No server is started: `plane.rs` assembles the use cases of an instance in this
+//! process, and `round.rs` measures them beside the commits of the same database.
 
 mod figures;
 mod peers;

@@ -1,4 +1,7 @@
 //! Repeated requests, with the expected response.
+//!
+//! Every load takes a `Call` and checks each response by it, so that a contender
+//! cannot be fast by being wrong.
 
 use std::net::SocketAddr;
 

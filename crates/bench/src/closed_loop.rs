@@ -1,4 +1,7 @@
 //! Closed-loop load: each connection sends its next request after the response to the last.
+//!
+//! Measures throughput. A slow contender gets fewer requests, so latencies are
+//! measured by `open_loop.rs` instead.
 
 use std::net::SocketAddr;
 use std::thread;

@@ -1,5 +1,9 @@
 //! The measured contenders: the upstream itself, the bare proxy, the server
 //! with and without limits, and a peer.
+//!
+//! `Contenders::start` starts them in this order, which is also that of the columns
+//! of the report; the index of a contender identifies its figures. `from` rotates
+//! the order in which a round measures them.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,8 @@
 //! Measured figures of each round, and the statistics derived from them.
+//!
+//! Differences and ratios are formed within a round before their median is taken, as
+//! contenders of one round ran under the same conditions. For the gateway; other
+//! benchmarks use `measured.rs`.
 
 use std::collections::BTreeMap;
 

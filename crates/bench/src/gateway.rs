@@ -1,5 +1,9 @@
 //! Benchmark of the gateway: starts the programs, runs the rounds, prints the
 //! report.
+//!
+//! The memory of streams is measured first, in contenders of their own, since an
+//! allocator keeps what earlier loads took. The rounds then run all loads on one set
+//! of contenders (`round.rs`).
 
 use std::time::Duration;
 

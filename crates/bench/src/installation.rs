@@ -1,5 +1,8 @@
 //! Setup of a server as by an operator: a folder, settings in the environment,
 //! a licence, and accounts registered over HTTP.
+//!
+//! `Installation::prepare` writes the folder and returns the settings, with which the
+//! caller starts the program; `Accounts::register` needs the running server.
 
 use std::fs;
 use std::io::Read;

@@ -1,4 +1,8 @@
 //! The benchmark of knowledge bases, from their vectors to its report.
+//!
+//! Three parts, in this process: `retrieval.rs` searches many generated chunks,
+//! `ingestion.rs` ingests generated documents, and `quality.rs` asks questions whose
+//! documents are known.
 
 mod embedders;
 mod endpoint;

@@ -1,5 +1,14 @@
 //! Benchmarks of the server's speed and memory use, compared with the lower
 //! bounds of the same machine.
+//!
+//! `main.rs` calls one function a benchmark (`gateway`, `identity`, `sync`, …). Each
+//! starts what it measures, runs rounds that record figures, and publishes the
+//! medians over the rounds as a Markdown report, with a table of targets. A wrong
+//! response ends a benchmark with an error; a missed target does not.
+//!
+//! Read `gateway.rs` first, then `round.rs` for its loads. The gateway compares
+//! several contenders and has figures of its own (`figures.rs`, `aims.rs`); all
+//! other benchmarks share `measured.rs` and `servers.rs`.
 
 mod admin;
 mod aims;

@@ -1,4 +1,6 @@
 //! Budgets of the default group, set with the administrator commands.
+//!
+//! The limits are too high to be reached: only the cost of counting is measured.
 
 use std::net::SocketAddr;
 use std::path::Path;

@@ -1,4 +1,7 @@
 //! Figures measured for each server in each round, and their targets.
+//!
+//! A benchmark has an enum of its metrics that implements `Measured`; `Figures`
+//! records values by server and metric and renders both tables of the report.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,7 @@
 //! Memory that open streams and stalled readers take in a contender.
+//!
+//! `measure` warms the contender up, opens all streams at once, and compares its
+//! resident memory with that before.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};

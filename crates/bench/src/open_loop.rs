@@ -1,5 +1,10 @@
 //! Open-loop load: requests at a fixed rate, whether or not earlier ones were
 //! answered.
+//!
+//! The `Pacer` sends on schedule on one thread; a thread for each connection reads.
+//! If all connections are busy, the wait counts from the time at which the request
+//! was due, so that a stalled contender cannot hide its latency (coordinated
+//! omission).
 
 use std::collections::VecDeque;
 use std::io::Write;

@@ -1,4 +1,8 @@
 //! The benchmark of pods, from a connected one to its report.
+//!
+//! Instances run in this process (`instance.rs`), and a real pod of the crate `pod`
+//! connects to the first. On PostgreSQL a second instance calls the same pod through
+//! the relay.
 
 mod figures;
 mod instance;

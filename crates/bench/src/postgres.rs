@@ -1,4 +1,7 @@
 //! Temporary databases in the configured PostgreSQL cluster.
+//!
+//! `OwnDatabase` creates one and drops it with itself; `Session` is a blocking
+//! connection for statements of the benchmark.
 
 use std::io::Cursor;
 use std::pin::pin;

@@ -1,4 +1,7 @@
 //! Process of a contender, measured through `/proc` and killed when dropped.
+//!
+//! Callers start it and wait by `wait_for` until it responds. Between two loads they
+//! call `settle`. An error repeats the end of the process's log.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,8 @@
 //! Round: every load on each contender in turn.
+//!
+//! The loads of the gateway, in this order: latencies at three rates, throughput with
+//! CPU time, chunks of a stream, memory, and sign-ins. All contenders take turns
+//! within a load.
 
 use std::thread;
 use std::time::Duration;
