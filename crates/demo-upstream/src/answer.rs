@@ -1,4 +1,8 @@
 //! Responses of the demo model.
+//!
+//! The model repeats the last user message, except that it calls a tool on "use the
+//! tool NAME", continues from a tool's result, and obeys on `demo:obey`. Tokens are
+//! words, so that tests can predict the usage.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -1,4 +1,7 @@
 //! Demo upstream that runs in this process.
+//!
+//! `Demo::start` or `with` returns once it listens; tests configure `endpoint()` in a
+//! server and then read `call_counts`, `last` or wait by `until`.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};

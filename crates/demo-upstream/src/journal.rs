@@ -1,4 +1,7 @@
 //! Record of the upstream's requests, for tests to inspect.
+//!
+//! Handlers call `record` for each call and hold the `OpenCall` that `open` returns
+//! until the response has ended, so that tests see when a server hangs up.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,8 @@
 //! Responses that are built in advance, so that a benchmark measures the proxy
 //! and not the upstream.
+//!
+//! With the option `prepared`, `complete` replaces the handler of `chat.rs`. It does
+//! not parse the request: it searches the body for magic words and for `stream`.
 
 use std::convert::Infallible;
 use std::pin::Pin;

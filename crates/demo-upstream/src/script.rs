@@ -1,4 +1,8 @@
 //! Faults that a request triggers by magic words.
+//!
+//! In the last user message or the header `x-demo`: `demo:status=429 retry-after=5`,
+//! `demo:cut`, `demo:slow=500 demo:chunks=16`. Several words combine; of two faults
+//! the last counts.
 
 use std::time::Duration;
 
