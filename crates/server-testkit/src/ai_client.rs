@@ -1,4 +1,7 @@
 //! The AI routes as the desktop client uses them.
+//!
+//! `Heard` parses a finished stream by the rules of the desktop client, and fails
+//! where that client would; `Live` reads a response while it arrives.
 
 use std::time::Duration;
 

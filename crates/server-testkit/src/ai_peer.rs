@@ -1,4 +1,8 @@
 //! An upstream on a plain socket, whose responses the test writes byte for byte.
+//!
+//! `Peer` hands each call to the test, which writes and closes as it likes; `Fixed`
+//! sends one response to every call. For well-behaved responses use the crate
+//! `demo-upstream`.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

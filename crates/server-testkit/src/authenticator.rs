@@ -1,5 +1,9 @@
 //! An authenticator in software with a browser that validates nothing: together
 //! they produce valid responses, or any forgery.
+//!
+//! `create` and `get` answer the server's options. `create_as` and `get_as` pass a
+//! `Draft` to the test before it is signed, so that a forged response is consistent
+//! but for the part that the test changes.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

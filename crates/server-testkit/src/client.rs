@@ -1,4 +1,8 @@
 //! An HTTP client.
+//!
+//! One connection a request, without a pool, redirects or cookies: tests see each
+//! response as it was sent. `begin` returns the socket for tests that read
+//! themselves or disconnect.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;

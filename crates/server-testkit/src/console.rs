@@ -1,4 +1,8 @@
 //! Requests of a signed-in console, without a real browser.
+//!
+//! `administrator` starts a server with an administrator who is signed in to the
+//! console; `get` sends the cookie, `write` the CSRF token too. Pages in a real
+//! browser are tested by `browser.rs`.
 
 use serde_json::{Value, json};
 

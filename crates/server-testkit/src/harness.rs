@@ -1,5 +1,9 @@
 //! The application as deployed: real workers, a real socket, its own database
 //! and its own folder.
+//!
+//! `TestConfig::on(database).with("Section__Key", value).start()` composes a server
+//! as `pia-server` does, except that it runs on the test's runtime and is stopped
+//! when the `TestApp` is dropped. Settings are named like environment variables.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,8 @@
 //! A device of an encrypted account, such as the desktop client.
+//!
+//! Bodies are those that the client sends, in full, so that a test notices if the
+//! server refuses one of its fields. `encrypt` sets an account up with a first
+//! device.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,4 +1,8 @@
 //! The real binary, in its own folder.
+//!
+//! `Invocation::new().with(…).start()` starts a server and waits until it logs that it
+//! listens; `run` and `fails` wait for the exit of a command. The environment is
+//! cleared, so only the variables of the invocation count.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;

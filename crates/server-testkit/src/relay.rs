@@ -1,4 +1,7 @@
 //! Servers that send mail, and the relay that they send it to.
+//!
+//! Extends `TestConfig` by the settings of a relay, and `TestApp` by the rows of its
+//! outbox. The relay itself, `FakeRelay`, is in `testkit`.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

@@ -1,4 +1,8 @@
 //! A fresh database of each kind, and tests that run on both.
+//!
+//! `contract!(case, …)` generates two tests for each function
+//! `async fn case(db: Database)`. The schema is migrated once a process; each test
+//! copies the result.
 
 #![expect(clippy::expect_used, reason = "for tests")]
 

@@ -1,4 +1,8 @@
 //! Databases of locations in MaxMind's format.
+//!
+//! The file is a binary search tree of the bits of an address, then a separator, the
+//! records, and the metadata. Each node has two 24-bit targets, for the bits 0 and 1:
+//! another node, or the number of nodes for no record, or beyond that a record.
 
 #![expect(clippy::expect_used, reason = "for tests")]
 

@@ -1,5 +1,8 @@
 //! A mail relay for a single test: Python's `aiosmtpd`, an independent parser of
 //! the emails that we format.
+//!
+//! `relay.py` prints a line of JSON with its port, and then one for each email that
+//! it accepts. The relay ends when its standard input is closed.
 
 #![expect(clippy::expect_used, reason = "for tests")]
 
