@@ -1,4 +1,7 @@
 //! `cargo xtask ci`
+//!
+//! `commands` is the list of the checks, in their order; the first failure ends the
+//! run. A table of the times follows in either case.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

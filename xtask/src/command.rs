@@ -1,4 +1,8 @@
 //! Commands, prepared to end with this process.
+//!
+//! Use `command` for programs that run for long and `cargo` for cargo. `setpriv` of
+//! util-linux makes the kernel signal a child when its parent dies, even by SIGKILL;
+//! `Job` stops children in all other cases.
 
 use std::env;
 use std::ffi::OsStr;

@@ -1,4 +1,8 @@
 //! Development server that runs as a child process.
+//!
+//! `build` first, then `DevServer::start`, which starts the demo upstream unless the
+//! environment names another, then the server, waits until it is ready, and fills a
+//! knowledge base. `dev.rs` and `demo.rs` use it.
 
 use std::env;
 use std::io::{BufRead, BufReader};

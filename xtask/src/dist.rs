@@ -1,4 +1,7 @@
 //! `cargo xtask dist`
+//!
+//! The result is `target/dist/pia-server-VERSION-HOST.tar.gz`, with the binary and
+//! the documentation.
 
 use std::env;
 use std::ffi::OsString;

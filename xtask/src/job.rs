@@ -1,4 +1,7 @@
 //! Child processes that do not outlive this one.
+//!
+//! A job is the leader of a process group, so that a signal reaches its descendants
+//! too. Dropping a running job sends its signal, waits, and kills the group at last.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};

@@ -1,4 +1,9 @@
 //! Project automation: `cargo xtask <task>`.
+//!
+//! Each task is a file with a function `run`. Tasks start other programs as a `Job`
+//! (`job.rs`), which does not outlive this process, and install what is missing:
+//! `debian.rs`, `python.rs`, `node.rs` and `workshop.rs` say from where. `Interrupt`
+//! lets a task clean up after Ctrl-C.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line talks to its user")]
 

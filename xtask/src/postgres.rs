@@ -1,4 +1,8 @@
 //! Temporary PostgreSQL clusters.
+//!
+//! A cluster is a fresh data folder and one server process on a free port, removed
+//! with the value. PostgreSQL refuses to run as root, so as root it runs as the user
+//! `postgres`.
 
 use std::env;
 use std::ffi::OsStr;

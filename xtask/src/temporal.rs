@@ -1,4 +1,6 @@
 //! Temporal's development server.
+//!
+//! The program is built from its Go module once and stored in `target/tools`.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};

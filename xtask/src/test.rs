@@ -1,4 +1,8 @@
 //! `cargo xtask test` and `cargo xtask pictures`
+//!
+//! `run_with` provides what the tests run against, in other languages or as servers,
+//! and passes each to `cargo test` in a variable `TEST_…`. Whatever is missing is
+//! installed below `target/tools`, in the versions of the constants here.
 
 use std::path::Path;
 

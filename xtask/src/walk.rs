@@ -1,4 +1,7 @@
 //! Walk through the server, as a client.
+//!
+//! `every_step` lists the steps; each prints what it does and fails if the response is
+//! not as expected. `cargo xtask demo` runs it.
 
 #![expect(clippy::indexing_slicing, reason = "a JSON value lacks a key as null, not by a panic")]
 

