@@ -1,4 +1,7 @@
 //! Percentiles and medians of samples.
+//!
+//! Samples are few enough to be sorted on each call. None of the functions fails:
+//! without samples they return `None`.
 
 /// Returns the percentile `share` (0 to 1) by nearest rank, so that it is
 /// always one of the samples; `None` without samples.

@@ -1,5 +1,9 @@
 //! Benchmark of syncing devices: starts the servers, runs the rounds, prints
 //! the report.
+//!
+//! Every server is first seeded over its own API (`seeding`), then `raw` copies
+//! the rows to further users in the database, without pushes. Each round runs on
+//! every server in turn, so that a slow phase of the machine affects all of them.
 
 mod contender;
 mod figures;

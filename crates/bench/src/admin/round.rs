@@ -1,4 +1,8 @@
 //! Round: every list of one server, and the transactions of a change.
+//!
+//! Lists are requested one after the other on one connection, and checked for
+//! their number of items. Pages of the console are collected from the links of its
+//! navigation, and the slowest one counts.
 
 use std::collections::BTreeSet;
 use std::time::Instant;

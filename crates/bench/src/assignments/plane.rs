@@ -1,4 +1,8 @@
 //! Task plane, as an instance assembles it.
+//!
+//! Steps are answered at once (`ReadySteps`), so that the figures are those of the
+//! queue and its database, and not of models. Users hold the built-in skills by a
+//! grant to the group of everybody.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -1,4 +1,9 @@
 //! Round: the queue, the wakening and the lists on one database.
+//!
+//! All runs are enqueued before the first is claimed, so that the figure of the
+//! queue is that of a full one. Then as many plain commits as the runs had steps
+//! measure the bound that the database sets. Every later figure is a percentile of
+//! requests one after the other.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,4 +1,7 @@
 //! Points in clusters, which are generated again instead of being stored.
+//!
+//! The position of a point determines its vector and its terms, so that brute
+//! force compares the same vectors as the store without holding them in memory.
 
 use std::ops::Range;
 use std::thread;

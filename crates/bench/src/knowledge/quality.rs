@@ -1,4 +1,8 @@
 //! Quality of searches: whether the document that answers a question is found.
+//!
+//! Each embedder ingests the handbook into a folder of its own. Two columns result
+//! from it: vectors alone, and vectors with terms. Terms alone need no embedder
+//! and are searched in the folder of `local`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

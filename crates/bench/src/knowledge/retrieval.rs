@@ -1,4 +1,9 @@
 //! Searches of many chunks, beside the engine alone and beside brute force.
+//!
+//! The store is filled once and opened anew in each round, so that loading is
+//! measured too. Each round searches every scope twice and records the second
+//! time, when the files are in memory. Memory and recall are recorded in the first
+//! round only.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

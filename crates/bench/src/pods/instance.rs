@@ -1,4 +1,8 @@
 //! Instance of the server that serves pods alone.
+//!
+//! The parts are the server's own, without its other planes. With PostgreSQL a
+//! call to a pod of another instance goes through the relay in the database, with
+//! SQLite every link is local.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;

@@ -1,4 +1,7 @@
 //! Server under load, and its database.
+//!
+//! `prepare` pushes the items before it opens the database: the raw access looks
+//! up the owner and copies rows that are already there.
 
 use std::path::Path;
 

@@ -1,4 +1,7 @@
 //! Device of a user, which pushes and pulls.
+//!
+//! Walks and full pulls check the number of rows, so that a fast but incomplete
+//! answer fails the benchmark instead of improving it.
 
 use std::net::SocketAddr;
 use std::time::Instant;

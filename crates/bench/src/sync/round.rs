@@ -1,4 +1,7 @@
 //! Round: every load on one server.
+//!
+//! The order of the loads matters: timed pulls come before the pushes, which add
+//! rows to the same tables, and memory comes last, after the server has settled.
 
 use std::time::Instant;
 

@@ -1,4 +1,7 @@
 //! Data stored before the measurements.
+//!
+//! Three series of pushes, each with a later month, leave three cursors, from
+//! which a device pulls a tenth, a hundredth or none of the items.
 
 use super::items::Rng;
 use super::person::Device;

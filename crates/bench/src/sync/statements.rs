@@ -1,4 +1,9 @@
 //! Number of statements that the server sends, counted in PostgreSQL's log.
+//!
+//! The log settings apply to the whole cluster, by `ALTER SYSTEM`, and are reset
+//! after the calls. A benchmark that is killed in between leaves them behind. The
+//! counts include all connections to the database, so that nobody else may use it
+//! meanwhile.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
