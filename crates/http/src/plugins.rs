@@ -1,4 +1,9 @@
 //! `/api/plugins/{pluginId}`: files of a plugin, for members' clients.
+//!
+//! A package is sent in chunks, each loaded when the connection takes it. The hash
+//! of the package is its `ETag`, by which a client resumes a download (`Range` with
+//! `If-Range`) or skips it (`If-None-Match`). A plugin that the caller's group does
+//! not get counts as missing.
 
 use actix_web::body::SizedStream;
 use actix_web::http::StatusCode;

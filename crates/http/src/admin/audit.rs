@@ -1,4 +1,8 @@
 //! `/api/admin/audit`: search in the audit log, and its export.
+//!
+//! Both take the same query. The list is a page with a cursor, and the export
+//! walks all pages while it streams, so that its memory does not depend on the
+//! size of the log. The console calls `export_audit_log` too.
 
 use std::error::Error;
 use std::sync::Arc;

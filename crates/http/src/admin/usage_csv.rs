@@ -1,4 +1,8 @@
 //! Sums of usage as a CSV file.
+//!
+//! Columns depend on the grouping: sums by user have no details. A field that
+//! begins like a formula is escaped, since the file is opened in spreadsheets and
+//! contains names that users chose.
 
 use pia_assistant::{Micros, UsageGrouping, UsageSubject, UsageSum};
 

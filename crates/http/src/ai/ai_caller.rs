@@ -1,4 +1,8 @@
 //! Caller of a model, from the credentials and headers of a request.
+//!
+//! Every handler that uses a model calls `to_ai_caller` once and passes the result
+//! to its use case, which checks budgets and policies by it. Headers are hints of
+//! the client and never an error: a wrong one is the same as none.
 
 use actix_web::HttpRequest;
 use pia_assistant::{AiCaller, ApiKeyBudget, Mode, Surface};

@@ -1,4 +1,9 @@
 //! Parsing of items.
+//!
+//! `push_request` calls `parse` for each pushed item. An item passes three steps:
+//! nulls are removed, known keys get their documented spelling, and the wire
+//! struct of the channel checks the types and normalises times and ids. The error
+//! names the path of the value within the push.
 
 use pia_sync::Channel;
 use pia_web::{FieldError, format_json_error};

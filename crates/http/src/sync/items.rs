@@ -1,5 +1,9 @@
 //! Items on the wire: the known keys of each channel. Other keys pass through
 //! unchanged.
+//!
+//! The structs serve two purposes: `item_reading` parses pushed items with them,
+//! and OpenAPI describes them. Every key is optional, and its spelling is the one
+//! that pulls return.
 
 use std::collections::BTreeMap;
 
