@@ -1,6 +1,10 @@
 //! First steps after the installation: a list that administrators can leave and
 //! return to. A step is done when the server is in its state, even if the change
 //! was not made on this page.
+//!
+//! Steps have no state of their own: each request loads the state of the server
+//! and derives them from it. The form of a step changes settings or creates a
+//! group, and returns to this page. The overview calls `count_open`.
 
 mod people;
 mod server;

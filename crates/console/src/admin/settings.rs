@@ -1,4 +1,9 @@
 //! Settings in force, which administrators change where that needs no restart.
+//!
+//! `list` shows all settings by area, and `show` one of them. `change` and `reset`
+//! write to the settings of the console, which every instance follows; a refused
+//! value comes back in its form with the reason. The list also shows changes of
+//! settings that this version does not have, which can only be removed.
 
 mod areas;
 

@@ -1,4 +1,8 @@
 //! Page of a knowledge base: its numbers and documents.
+//!
+//! `base_view` loads the base, its numbers and one page of documents. While
+//! documents are being ingested, both sections are live: the browser fetches them
+//! again until all are done. The filter is in the query, so that links keep it.
 
 use pia_kernel::{DocumentId, Timestamp};
 use pia_knowledge::{

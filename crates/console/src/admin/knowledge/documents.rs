@@ -1,4 +1,8 @@
 //! Documents of a knowledge base: adding, showing, retrying and deleting them.
+//!
+//! A document comes from an uploaded file or a pasted text. Both forms have body
+//! limits of their own, store the document by `submit`, and lead to its page. The
+//! ingestion follows in the background.
 
 use pia_kernel::{DocumentId, Timestamp};
 use pia_knowledge::{ContentType, Document, DocumentDraft, DocumentRef, DocumentStatus};
