@@ -1,4 +1,8 @@
 //! Files that are imported and exported.
+//!
+//! The import lists a folder with `list_files` and reads a file only when its turn
+//! comes. The export creates the folder first and names each file with
+//! `export_name`, which contains the id, since titles need not be unique.
 
 use std::path::{Path, PathBuf};
 
