@@ -1,4 +1,8 @@
-//! Knowledge base: its name, owner and prompt.
+//! Knowledge base: its name, owner and prompt, and the access of its managers.
+//!
+//! The owner is charged for documents and tokens. Other groups, and personas, only
+//! search a base. `BaseAccess` is what a caller may manage; each lookup by a
+//! `BaseRef` checks it, and reports an excluded base as missing.
 
 use pia_kernel::{GroupId, KnowledgeBaseId, Timestamp, utf16_len};
 use serde::Serialize;
@@ -38,9 +42,9 @@ pub struct KnowledgeBaseEntry {
     pub document_count: i64,
     /// Groups that it is shared with, beside its owner.
     pub shared_with: Vec<GroupId>,
-    /// Model that embedded what searches find.
+    /// Model that embedded what searches find; `None` if they find nothing.
     pub model: Option<String>,
-    /// Model with which the base is being indexed again.
+    /// Model with which the base is being indexed again; `None` if it is not.
     pub reindex_model: Option<String>,
 }
 
@@ -62,7 +66,7 @@ pub struct BaseRef {
     pub id: KnowledgeBaseId,
 }
 
-/// Numbers of a base.
+/// Numbers of a base and of its documents, and the limits of its owner.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct BaseStats {
     /// Documents that wait to be ingested.
@@ -85,11 +89,11 @@ pub struct BaseStats {
     pub indexed_tokens: i64,
     /// Number of times that a document of the base was retrieved.
     pub retrieval_count: i64,
-    /// Time of the last retrieval.
+    /// Time of the last retrieval; `None` before the first.
     pub last_retrieved_at: Option<Timestamp>,
     /// Number of questions for which the base was searched and nothing was found.
     pub miss_count: i64,
-    /// Time of the last such question.
+    /// Time of the last such question; `None` before the first.
     pub last_missed_at: Option<Timestamp>,
     /// Tokens that were embedded for the base in the current month.
     pub embedding_tokens_this_month: i64,

@@ -1,4 +1,7 @@
-//! Administration of knowledge bases.
+//! Administration of knowledge bases, for administrators of the server.
+//!
+//! `documents.rs` is the counterpart for managers of single bases. Quotas are checked
+//! by the store, within the transaction: this file checks only names and ids.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

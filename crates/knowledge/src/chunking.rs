@@ -1,4 +1,9 @@
 //! Cutting of texts into chunks.
+//!
+//! `split` is called by `ingestion.rs` for the text that an extractor returned. It
+//! divides the text into pieces (`pieces`), which bound the time, cuts each with the
+//! crate `text-splitter`, and adds the path of headings (`outline.rs`) to each chunk.
+//! Below `# A` and `## B`, a chunk has the path `A › B`.
 
 mod outline;
 

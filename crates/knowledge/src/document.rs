@@ -1,4 +1,9 @@
-//! Document of a knowledge base.
+//! Document of a knowledge base: its state, its properties and its references.
+//!
+//! State: `Pending` → `Processing` → `Ready` or `Failed`. A document has up to two
+//! contents at once, the published one and new content that is being ingested:
+//! `status` and `progress` are about the new one, `chunk_count` and `tokens` about
+//! the published one.
 
 use pia_kernel::{DocumentId, Timestamp};
 
@@ -32,7 +37,7 @@ impl DocumentStatus {
         }
     }
 
-    /// Returns the state with this name.
+    /// Returns the state with this name; `None` if there is none. Case matters.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
@@ -43,7 +48,7 @@ impl DocumentStatus {
 pub struct DocumentFilter {
     /// Part of the title or of the source, in any case.
     pub search: String,
-    /// Documents in this state.
+    /// Documents in this state; `None` selects all states.
     pub status: Option<DocumentStatus>,
     /// Column that they are sorted by.
     pub sort: DocumentColumn,
@@ -74,9 +79,9 @@ pub struct Document {
     pub id: DocumentId,
     /// Title, in one line; searches find its words.
     pub title: String,
-    /// Identity of its source.
+    /// Identity of its source, such as a URL; `None` if it has none.
     pub source_uri: Option<String>,
-    /// Type of its file.
+    /// Type of its file, which decides how its text is extracted.
     pub content_type: ContentType,
     /// State of the content that was stored last.
     pub status: DocumentStatus,
@@ -88,11 +93,11 @@ pub struct Document {
     pub chunk_count: i64,
     /// Progress of the ingestion of new content; `None` if none is being ingested.
     pub progress: Option<IngestionProgress>,
-    /// Tokens of its chunks.
+    /// Tokens of the chunks that searches find.
     pub tokens: i64,
     /// Number of times that it was retrieved.
     pub retrieval_count: i64,
-    /// Time of the last retrieval.
+    /// Time of the last retrieval; `None` before the first.
     pub last_retrieved_at: Option<Timestamp>,
     /// Time at which it was stored first.
     pub created_at: Timestamp,
@@ -105,7 +110,7 @@ pub struct Document {
 pub struct IngestionProgress {
     /// Chunks that have their vectors.
     pub embedded: i64,
-    /// Number of chunks of the new content.
+    /// Chunks of the new content, embedded or not.
     pub total: i64,
 }
 
@@ -123,7 +128,7 @@ pub struct DocumentContent {
 pub struct CitedDocument {
     /// Title, as it was cited.
     pub title: String,
-    /// Identity of its source.
+    /// Identity of its source; `None` if it has none.
     pub source_uri: Option<String>,
     /// File as it was stored.
     pub file: DocumentContent,

@@ -1,4 +1,9 @@
 //! Documents of the bases that a caller manages.
+//!
+//! `submit` and `replace` check a draft (`draft.rs`), store it and queue it, and
+//! return before it is ingested: `ingestion.rs` works on the queue. Each method takes
+//! the access of its caller, and treats what the access excludes as missing, except
+//! `read`, which is for members who search.
 
 use std::sync::Arc;
 

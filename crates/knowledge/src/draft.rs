@@ -1,4 +1,7 @@
-//! Contents of a document, as clients send them.
+//! Contents of a document, as clients send them, and their rules.
+//!
+//! `ContentType` lists what can be ingested; `extraction` has a parser for each type
+//! that `is_text` excludes. `documents.rs` calls the `check_…` functions.
 
 use pia_kernel::utf16_len;
 
@@ -42,7 +45,7 @@ content_types! {
     Csv = "text/csv",
     /// Email, which is converted to Markdown.
     Email = "message/rfc822",
-    /// PDF.
+    /// PDF, with text rather than scanned pages.
     Pdf = "application/pdf",
     /// Word document.
     Docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
@@ -53,7 +56,8 @@ content_types! {
 }
 
 impl ContentType {
-    /// Returns the type with this media type; parameters are ignored.
+    /// Returns the type with this media type, in any case; parameters are ignored.
+    /// `None` if it is not supported.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.split(';').next().unwrap_or_default().trim();
         Self::ALL.iter().copied().find(|it| it.name().eq_ignore_ascii_case(name))
@@ -96,7 +100,7 @@ pub enum DraftError {
 pub struct DocumentDraft {
     /// Title; required.
     pub title: Option<String>,
-    /// Identity of the source.
+    /// Identity of the source; a document of the same source is replaced.
     pub source_uri: Option<String>,
     /// Media type; plain text if omitted.
     pub content_type: Option<String>,
@@ -138,7 +142,7 @@ pub(crate) fn check_source(source: Option<String>) -> Result<Option<String>, Dra
     }
 }
 
-/// Checks a media type.
+/// Checks a media type; `None` if it is omitted.
 pub(crate) fn check_type(name: Option<&str>) -> Result<Option<ContentType>, DraftError> {
     name.map(|it| ContentType::from_name(it).ok_or(DraftError::UnsupportedType)).transpose()
 }

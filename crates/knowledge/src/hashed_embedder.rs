@@ -1,4 +1,8 @@
-//! Embedder for development and tests.
+//! Embedder for development and tests, by feature hashing.
+//!
+//! Each term, and each group of three letters, adds its weight to the dimension
+//! that its hash determines, with a sign that the hash determines too, so that
+//! collisions cancel out on average.
 
 use async_trait::async_trait;
 use unicode_segmentation::UnicodeSegmentation;
@@ -17,7 +21,7 @@ const LETTERS_WEIGHT: f32 = 0.15;
 pub struct HashedEmbedder;
 
 impl HashedEmbedder {
-    /// Name of its only model.
+    /// Name of its only model, as it is stored with the bases that it embedded.
     pub const MODEL: &str = "hashed n-grams";
 }
 

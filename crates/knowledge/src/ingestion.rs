@@ -1,4 +1,13 @@
 //! Ingestion of documents: extraction, cutting, embedding, indexing.
+//!
+//! `Ingestion::ingest_next` is called in a loop by `server/src/knowledge_worker.rs`.
+//! It claims a document, and then: extracts its text and cuts it (`cut`), writes
+//! contexts and embeds, batch by batch (`embed_chunks`), stores the points (`index`)
+//! and publishes the document. The claim is checked by every write: a worker that
+//! has lost it stops, and changes nothing.
+//!
+//! Failures are of three kinds: permanent ones, transient ones that are tried a few
+//! times, and waits for a provider, a store or a quota, which do not count.
 
 mod contexts;
 mod tokens;
@@ -24,7 +33,7 @@ use tokens::{estimate, share};
 
 /// Maximum number of chunks of a document.
 const MAX_CHUNKS: usize = 50_000;
-/// Number of points that are stored at once.
+/// Number of points that are stored in one call of the vector store.
 pub(crate) const POINTS_PER_WRITE: usize = 256;
 /// Delay while a provider or a store is unavailable.
 const OUTAGE_DELAY: Duration = Duration::from_secs(30);
@@ -56,7 +65,7 @@ pub struct IngestionSettings {
 pub struct Ingestion {
     /// Queue of the documents.
     pub queue: Arc<dyn IngestQueue>,
-    /// Extractor of their texts.
+    /// Extractor of their texts, which parses hostile files.
     pub extractor: Arc<dyn TextExtractor>,
     /// Model that embeds their chunks.
     pub embedder: Arc<dyn Embedder>,
@@ -164,6 +173,7 @@ impl Ingestion {
     async fn ingest(&self, job: &IngestJob) -> Result<(), IngestError> {
         let model = job.model.clone().unwrap_or_else(|| self.embedder.model());
         let mut lease = Lease { claim: job.claim, extended_at: self.clock.now() };
+        // Chunks of an earlier attempt are used again, with the vectors that they have.
         if job.split_for.as_ref() != Some(&model) {
             let chunks = self.cut(job, &mut lease).await?;
             let content = NewChunks {

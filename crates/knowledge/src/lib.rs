@@ -3,6 +3,12 @@
 //! A document is stored, cut into chunks, embedded, and published once a search
 //! finds it. The database holds everything, vectors included; the vector store
 //! is an index over it that can be rebuilt at any time.
+//!
+//! A document passes three use cases. `Documents` checks and stores it, and queues
+//! it; `Ingestion`, in the background, does the rest up to its publication;
+//! `Retrieval` searches what is published. Read `Ingestion::ingest_next` and
+//! `Retrieval::search` first. `Reconciliation` repairs the index, and
+//! `KnowledgeBases` decides who owns and who searches a base.
 
 mod base;
 mod bases;

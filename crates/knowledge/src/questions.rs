@@ -1,4 +1,8 @@
 //! Questions that no document answers.
+//!
+//! `record` is called after a search that found nothing; managers of a group read
+//! the list with `page`, to learn which documents are missing. Members stay unknown:
+//! a text is folded and masked first (`folding.rs`), and no user is stored.
 
 mod folding;
 

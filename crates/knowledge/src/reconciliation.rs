@@ -1,4 +1,8 @@
 //! Reconciliation of the vector store with the database.
+//!
+//! The database is always right, and the store is changed to match it. The worker
+//! in `server/src/knowledge_worker.rs` calls `delete_removed` and `sweep`;
+//! `pia-server admin kb verify` calls `verify`, which only counts.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +13,7 @@ use crate::ingestion::{POINTS_PER_WRITE, point};
 use crate::ports::chunk_store::{ChunkId, ChunkStore};
 use crate::ports::vector_store::VectorStore;
 
-/// Number of chunks that are compared at once.
+/// Number of ids that are loaded and compared in one step.
 const CHUNKS_PER_STEP: usize = 500;
 
 /// Numbers of points that a sweep repaired.
@@ -49,6 +53,7 @@ impl Reconciliation {
             if chunks.is_empty() {
                 return Ok(count);
             }
+            // In this order: after a crash in between, points are deleted twice.
             self.vectors.delete(&chunks).await?;
             self.chunks.forget_removed(&chunks).await?;
             count += chunks.len();

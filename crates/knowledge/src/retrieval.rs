@@ -1,4 +1,10 @@
 //! Retrieval of passages that answer a question.
+//!
+//! `Retrieval::search` takes these steps: find candidates by vectors and terms
+//! (`models.rs`), drop those that are neither similar nor share enough words
+//! (`relevance.rs`), let a reranker order the rest (`ranking.rs`), and join each
+//! with its neighbours up to the number of passages. Callers get the bases that a
+//! member may search from `bases`, and report the outcome to `count` or `count_miss`.
 
 mod models;
 mod ranking;
@@ -46,7 +52,8 @@ pub struct RetrievalSettings {
     /// Cosine similarity below which a passage is irrelevant; `None` uses the
     /// embedder's own.
     pub min_similarity: Option<f32>,
-    /// Score of the reranker below which a passage is irrelevant.
+    /// Score of the reranker below which a passage is irrelevant; `None` drops
+    /// none. Its scale is that of the reranker.
     pub min_rank_score: Option<f32>,
 }
 
@@ -115,7 +122,7 @@ pub struct Retrieval {
     pub chunks: Arc<dyn ChunkStore>,
     /// Embedder of questions, by the models that embedded the chunks.
     pub embedder: Arc<dyn Embedder>,
-    /// Models of chunks that are no longer available.
+    /// Log of models that embedded a base and are no longer available.
     pub missing_models: MissingModels,
     /// Model that orders the passages; `None` leaves them as the stores found
     /// them.

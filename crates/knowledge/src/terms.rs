@@ -4,6 +4,11 @@
 //! German, since one base may have both. Long words also yield their beginnings
 //! and ends, so that a part of a German compound finds it; Chinese, Japanese and
 //! Korean characters yield pairs, since those languages have no spaces.
+//!
+//! Documents (`document_terms`, in `point` of `ingestion.rs`) and questions
+//! (`query_terms`) must be analysed alike. A change of what a term is invalidates
+//! all stored points. The vector store multiplies weights by the inverse document
+//! frequency, which depends on other texts.
 
 use std::collections::BTreeMap;
 
@@ -86,6 +91,7 @@ fn for_each_word(text: &str, mut add: impl FnMut(&[u32], f32)) {
         previous = None;
         let word = word.to_lowercase();
         let mut stems = stemmers.each_ref().map(|it| hash(&it.stem(&word))).to_vec();
+        // Many words have the same stem in both languages.
         stems.dedup();
         add(&stems, 1.0);
 

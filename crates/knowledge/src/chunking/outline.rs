@@ -1,4 +1,8 @@
 //! Headings of a Markdown text.
+//!
+//! Headings are stored in the order of the text, each with the index of its parent,
+//! so that positions are found by binary search. Fenced code that looks like a
+//! heading is none, since a parser of Markdown finds them.
 
 use std::ops::Range;
 
@@ -11,7 +15,9 @@ const SEPARATOR: &str = " › ";
 
 /// Heading of a text.
 struct Heading {
+    /// Offset of its first byte in the text.
     at: usize,
+    /// Offset after its last byte.
     end: usize,
     level: HeadingLevel,
     title: String,

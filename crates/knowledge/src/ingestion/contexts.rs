@@ -1,4 +1,8 @@
 //! Contexts of chunks, before these are embedded.
+//!
+//! A context is one or two sentences of a model that say what a chunk is about. It
+//! is embedded and indexed with the chunk, but not cited. `embed_chunks` in
+//! `ingestion.rs` calls `write_contexts` until no chunk of a batch lacks one.
 
 use futures_util::future::join_all;
 
@@ -9,7 +13,7 @@ use crate::ports::context_writer::{ContextRequest, WrittenContext};
 use crate::ports::embedder::EmbedError;
 use crate::ports::ingest_queue::{ChunkContext, IngestJob, PendingChunk};
 
-/// Number of contexts that are written at once.
+/// Number of contexts that are written concurrently.
 const AT_ONCE: usize = 4;
 /// Maximum length of a context, in bytes.
 const MAX_CONTEXT_BYTES: usize = 1_000;

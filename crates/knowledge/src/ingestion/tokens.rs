@@ -1,4 +1,7 @@
-//! Tokens of texts that are embedded together.
+//! Estimates and shares of the tokens of texts that are embedded together.
+//!
+//! `estimate` is reserved before a call, so it errs upwards; `share` charges each
+//! chunk its part of the total that the provider reports afterwards.
 
 /// Minimum number of bytes of a token.
 const BYTES_PER_TOKEN: usize = 2;
@@ -10,7 +13,8 @@ pub(super) fn estimate(lengths: &[usize]) -> i64 {
     lengths.iter().map(|it| to_i64(it.div_ceil(BYTES_PER_TOKEN)) + TOKENS_PER_TEXT).sum()
 }
 
-/// Divides tokens among texts in proportion to their lengths.
+/// Divides tokens among texts in proportion to their lengths. The sum of the
+/// shares is the number of tokens: the first text gets what rounding leaves.
 pub(super) fn share(tokens: i64, lengths: &[usize]) -> Vec<i64> {
     let total = to_i64(lengths.iter().sum()).max(1);
     let mut remaining = tokens.max(0);

@@ -1,4 +1,7 @@
 //! Port of the chunks that searches find; implemented in `storage-knowledge`.
+//!
+//! `retrieval.rs` reads chunks from here after the vector store has found their ids;
+//! `reconciliation.rs` compares the ids. Chunks are written through `ingest_queue.rs`.
 
 use std::fmt;
 
@@ -47,7 +50,7 @@ pub struct IndexedChunk {
 /// Published chunk with its document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredPassage {
-    /// Id of the chunk.
+    /// Id of the chunk, by which the vector store found it.
     pub chunk: ChunkId,
     /// Base of its document, to be compared with those of the question.
     pub base: KnowledgeBaseId,
@@ -55,7 +58,7 @@ pub struct StoredPassage {
     pub document: DocumentId,
     /// Title of the document.
     pub title: String,
-    /// Source of the document.
+    /// Source of the document; `None` if it has none.
     pub source_uri: Option<String>,
     /// Position in the document, from 0.
     pub ordinal: i32,

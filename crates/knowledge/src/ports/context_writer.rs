@@ -9,13 +9,13 @@ use super::embedder::EmbedError;
 pub struct ContextRequest {
     /// Title of the document.
     pub title: String,
-    /// Beginning of the document.
+    /// Beginning of the document, up to a few thousand characters.
     pub beginning: String,
-    /// Text before the chunk.
+    /// Text of the chunk before it; empty if that is not at hand.
     pub before: String,
     /// Text of the chunk.
     pub chunk: String,
-    /// Text after the chunk.
+    /// Text of the chunk after it; empty if that is not at hand.
     pub after: String,
 }
 
@@ -33,7 +33,7 @@ pub struct WrittenContext {
     /// One or two sentences that say what the chunk is about; empty if the model
     /// wrote none.
     pub text: String,
-    /// Tokens of the call.
+    /// Tokens of the call, which the owner of the base is charged.
     pub tokens: i64,
 }
 

@@ -1,4 +1,8 @@
 //! Port of documents; implemented in `storage-knowledge`.
+//!
+//! A store checks quotas, sources and duplicates in the transaction that writes,
+//! after locking the row of the owner. Stored content is only queued here:
+//! `ingest_queue.rs` has the port of the workers.
 
 use async_trait::async_trait;
 use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable, UserId};
@@ -105,7 +109,7 @@ pub trait DocumentStore: Send + Sync {
     /// excludes it.
     async fn find(&self, document: DocumentRef) -> Result<Option<Document>, Unavailable>;
 
-    /// Loads the file of a document.
+    /// Loads the file of a document; `None` as for [`find`](Self::find).
     async fn content(&self, document: DocumentRef) -> Result<Option<DocumentContent>, Unavailable>;
 
     /// Loads a document for a member of this group, if the group

@@ -1,4 +1,7 @@
 //! Port of the model that embeds texts; implemented in `server` over `assistant`.
+//!
+//! All models have vectors of `VECTOR_SIZE` dimensions, since the vector store has one
+//! layout for all bases. `Embedding::into_vectors` checks what a provider returned.
 
 use std::time::Duration;
 
@@ -12,7 +15,7 @@ pub const VECTOR_SIZE: usize = 1024;
 pub struct Embedding {
     /// One vector of [`VECTOR_SIZE`] numbers for each text, of length 1.
     pub vectors: Vec<Vec<f32>>,
-    /// Tokens that were embedded.
+    /// Tokens of all texts together, as the provider bills them.
     pub tokens: i64,
 }
 
@@ -56,7 +59,7 @@ pub enum EmbedError {
     Unavailable {
         /// Reason, without anything that the provider answered.
         reason: String,
-        /// Delay that the provider requested.
+        /// Delay that the provider requested; `None` if it requested none.
         retry_after: Option<Duration>,
     },
     /// Provider rejects the request and would reject it again.

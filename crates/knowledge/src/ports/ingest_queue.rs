@@ -1,4 +1,12 @@
 //! Port of the queue that feeds ingestion; implemented in `storage-knowledge`.
+//!
+//! Order of the calls for one document: `claim`, `put_chunks`, then in a loop
+//! `pending`, `reserve` and `put_contexts` or `put_vectors`, then `load_embedded`
+//! page by page, and `publish`. An attempt that does not succeed ends with `fail` or
+//! `postpone`, and with `discard` if points may have been stored.
+//!
+//! The fence of a claim is its guard: claiming, failing, deleting or changing a
+//! document increments the number, after which an older claim matches no row.
 
 use std::time::Duration;
 

@@ -1,4 +1,7 @@
 //! Port of the vectors that searches compare; implemented in `vectors`.
+//!
+//! The store is an index, and never the only copy of anything: `reconciliation.rs`
+//! rebuilds it from the database.
 
 use async_trait::async_trait;
 use pia_kernel::{KnowledgeBaseId, Unavailable};
@@ -9,7 +12,7 @@ use crate::terms::TermWeight;
 /// Point of a chunk. The text stays in the database.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VectorPoint {
-    /// Id of the chunk.
+    /// Id of the chunk, which is that of the point.
     pub chunk: ChunkId,
     /// Base that scopes searches.
     pub base: KnowledgeBaseId,
@@ -36,7 +39,7 @@ pub struct VectorQuery {
 /// Chunk that a search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FoundChunk {
-    /// Id of the chunk.
+    /// Id of the chunk, which the database may no longer have.
     pub chunk: ChunkId,
     /// Score of the fused ranks; higher is better. Scores of different searches
     /// cannot be compared.

@@ -1,4 +1,7 @@
 //! Form of a question in which equal ones are counted together.
+//!
+//! Example: `Call +49 170 1234567?` and `call +49 170 7654321` both become
+//! `call [number]`.
 
 use unicode_normalization::UnicodeNormalization;
 

@@ -1,4 +1,8 @@
 //! Searches of bases with the models that embedded them.
+//!
+//! Vectors of different models cannot be compared, so bases are searched in groups
+//! of one model each, and the results are merged by their ranks. A base whose model
+//! is gone is searched by its terms alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -77,6 +81,7 @@ impl Retrieval {
         let embedding = self.embedder.embed(model, vec![text.to_owned()]).await;
         match embedding.and_then(|it| it.into_vectors(1)) {
             Ok(mut vectors) => Ok(vectors.pop().unwrap_or_default()),
+            // The configured model may be back soon: the caller reports the failure.
             Err(err) if model == self.embedder.model() => Err(err),
             Err(err) => {
                 self.missing_models.log(model, &err);

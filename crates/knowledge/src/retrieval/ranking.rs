@@ -1,4 +1,7 @@
-//! Ranking of candidates by a model.
+//! Ranking of candidates by a model, the optional last step of a search.
+//!
+//! A ranking may improve an answer, but never prevents one: if the model fails or
+//! returns unusable scores, `rank` returns the candidates as the search found them.
 
 use crate::ports::chunk_store::StoredPassage;
 use crate::ports::reranker::Reranker;

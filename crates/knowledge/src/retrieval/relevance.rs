@@ -1,4 +1,8 @@
-//! Relevance of a passage to a question.
+//! Relevance of a passage to a question, and joining of neighbouring chunks.
+//!
+//! `similarity` compares vectors and `term_coverage` words: `retrieval.rs` drops a
+//! candidate only if both are low. `join_overlapping` undoes the overlap that
+//! `chunking.rs` adds.
 
 use unicode_segmentation::UnicodeSegmentation;
 
