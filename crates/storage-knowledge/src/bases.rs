@@ -173,6 +173,7 @@ impl BaseStore for SqlKnowledgeBases {
             if group.first::<DbUid>(conn).await.optional()?.is_none() {
                 return Ok(BaseChangeOutcome::UnknownGroup(base.owner));
             }
+            // The catalogue is locked: no other change adds a base meanwhile.
             if let Some(quota) = conn.exceeded_bases(&[(owner, id)], None, defaults.bases).await? {
                 return Ok(quota_outcome(quota));
             }

@@ -1,4 +1,7 @@
 //! Rows of `knowledge_chunks`.
+//!
+//! A chunk whose hash is that of a published one need not be embedded again:
+//! `copy_chunks` takes over its context, and its vector if that is still right.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

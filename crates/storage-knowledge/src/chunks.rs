@@ -1,4 +1,8 @@
 //! Published chunks in SQL.
+//!
+//! Retrieval reads through this file, and `Reconciliation` compares through it.
+//! Queries of searches see published chunks alone; `existing` sees all, since points
+//! of new content are stored before it is published.
 
 use std::collections::HashMap;
 

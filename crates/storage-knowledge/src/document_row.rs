@@ -1,4 +1,4 @@
-//! Rows of `knowledge_documents`.
+//! Rows of `knowledge_documents`, without the columns of ingestion.
 
 use diesel::prelude::*;
 use pia_kernel::DocumentId;

@@ -1,4 +1,8 @@
 //! Documents of knowledge bases, in SQL.
+//!
+//! Content is written by `new_content.rs`, under the lock of the owner's row. Macros
+//! build the queries: `base_of!` and `row_of!` add the access of the caller, so that
+//! no method can forget it, and `sorted!` pages by any column.
 
 use async_trait::async_trait;
 use diesel::prelude::*;

@@ -1,4 +1,9 @@
 //! Queue of the documents that wait to be ingested, in SQL.
+//!
+//! The queue is a view of `knowledge_documents`: a row with `due_at` waits, and a
+//! claim moves `due_at` to the end of the lease, so that an expired claim is due
+//! again. `of_claim!` is the guard of every write: it matches only while `fence` is
+//! that of the claim. Steps: `claiming.rs`, then this file, then `publishing.rs`.
 
 /// Query of the document of a claim that is still held.
 macro_rules! of_claim {
@@ -200,6 +205,7 @@ impl IngestQueue for SqlIngestQueue {
             };
 
             conn.lock_group(owner).await?;
+            // What the claim has reserved before does not count against itself.
             let no_reservation = knowledge_documents::reserved_tokens.eq(0);
             if diesel::update(of_claim!(claim)).set(no_reservation).execute(conn).await? == 0 {
                 return Ok(ReservationOutcome::Lost);

@@ -1,5 +1,11 @@
 //! Knowledge bases in SQL: bases, documents, the queue of their ingestion, their
 //! chunks, and unanswered questions.
+//!
+//! Read `ingest_queue.rs` first. A document has published chunks and, while new
+//! content is ingested, unpublished ones beside them (`chunk_rows.rs`); publication
+//! (`publication.rs`) deletes the former and publishes the latter in one transaction.
+//! `new_content.rs` starts an ingestion, `reindexing.rs` that of all documents of a
+//! base. Macros of `scope.rs` limit every query of a caller to its bases.
 
 #[macro_use]
 mod scope;

@@ -1,4 +1,8 @@
 //! Storing of a document's content.
+//!
+//! Called by `documents.rs`, which finds the document and locks the owner. Two ways
+//! into the queue differ: `resume_document` continues a failed ingestion with the
+//! chunks that it has, and `queue_documents` discards them and starts over.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -27,7 +31,7 @@ pub(crate) struct ContentWrite<'a> {
     pub(crate) change: ContentChange,
 }
 
-/// Stored document that is to be replaced.
+/// Stored document whose content is to be replaced.
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = knowledge_documents)]
 pub(crate) struct StoredDocument {

@@ -1,5 +1,10 @@
 //! Publication of new content, of one document or of a base that was indexed
 //! again.
+//!
+//! Usually a document is published on its own. While a base changes its model, its
+//! documents are held (`is_held`), since vectors of two models cannot be compared:
+//! `finish_reindex` publishes them together once none is waited for. Every change
+//! that may end the wait calls it: publication, failure and deletion.
 
 use diesel::dsl::{exists, not, sql};
 use diesel::prelude::*;
@@ -13,7 +18,7 @@ use crate::removal::RemoveChunks;
 
 /// Number of documents that are changed in one statement.
 pub(crate) const AT_ONCE: usize = 1_000;
-/// Tokens of the chunks of a document.
+/// Sum of the tokens of a document's chunks, in SQL.
 const TOKENS: &str = "(SELECT CAST(COALESCE(SUM(knowledge_chunks.tokens), 0) AS BIGINT) \
     FROM knowledge_chunks WHERE knowledge_chunks.document_id = knowledge_documents.id)";
 
@@ -21,9 +26,9 @@ const TOKENS: &str = "(SELECT CAST(COALESCE(SUM(knowledge_chunks.tokens), 0) AS 
 #[derive(Debug, Clone, Queryable, Selectable)]
 #[diesel(table_name = knowledge_bases)]
 pub(crate) struct BaseModels {
-    /// Model that embedded what searches find.
+    /// Model that embedded what searches find; `None` if they find nothing.
     pub(crate) model: Option<String>,
-    /// Model with which the base is indexed again.
+    /// Model with which the base is being indexed again; `None` if it is not.
     pub(crate) reindex_model: Option<String>,
 }
 

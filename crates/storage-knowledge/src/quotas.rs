@@ -1,4 +1,8 @@
-//! Quotas of a group for its documents.
+//! Quotas of a group for its documents, and the tokens that it has used.
+//!
+//! Callers lock the group first (`lock_group`), so that two changes cannot use the
+//! same rest of a quota. Used tokens are those charged in the month and those
+//! reserved by documents that are being ingested.
 
 use diesel::dsl::{count_star, sql};
 use diesel::expression::SqlLiteral;

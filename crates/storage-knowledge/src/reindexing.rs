@@ -1,4 +1,4 @@
-//! Indexing of a base again.
+//! Start of indexing a base again; `finish_reindex` in `publication.rs` ends it.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

@@ -1,4 +1,8 @@
 //! Removal of chunks, whose points are then removed from the vector store.
+//!
+//! A point cannot be deleted in a transaction of the database. So the ids of removed
+//! chunks are stored in `knowledge_removed_chunks`, in the transaction that deletes
+//! them, and `Reconciliation::delete_removed` deletes their points afterwards.
 
 use std::collections::HashSet;
 

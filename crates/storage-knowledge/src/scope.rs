@@ -1,4 +1,7 @@
 //! Scopes: the bases that a caller manages, and those that a group searches.
+//!
+//! These are macros, since the types of the queries differ between the databases.
+//! `managed_bases!` is for managers, `is_searched!` with `personas!` for members.
 
 use pia_knowledge::BaseAccess;
 use pia_storage::DbUid;

@@ -13,7 +13,7 @@ use crate::vector_bytes::to_bytes;
 /// Columns of a chunk that its vector determines.
 pub(crate) struct VectorRow {
     chunk: DbUid,
-    /// Vector, as bytes.
+    /// Vector, as bytes of `vector_bytes.rs`.
     vector: Vec<u8>,
     /// Tokens that were charged for the vector.
     tokens: i64,

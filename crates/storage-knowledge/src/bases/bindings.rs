@@ -1,4 +1,7 @@
 //! Groups that a base is shared with, and bases that are bound to a persona.
+//!
+//! Both lists are replaced as a unit. Either may add bases to what a group searches,
+//! so both check the quota of every group concerned, under the catalogue's lock.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

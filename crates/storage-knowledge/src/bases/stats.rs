@@ -1,4 +1,4 @@
-//! Numbers of a base.
+//! Numbers of a base: sums over its documents, its usage, and the owner's limits.
 
 use diesel::dsl::count_star;
 use diesel::prelude::*;

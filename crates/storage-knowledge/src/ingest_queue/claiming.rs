@@ -1,4 +1,8 @@
 //! Claiming of documents that are due for ingestion.
+//!
+//! Order: `due` reads candidates without a lock, `try_claim` takes one by a guarded
+//! update, and `job` loads it. Bases take turns, since the one that was served
+//! longest ago is first.
 
 use diesel::dsl::case_when;
 use diesel::prelude::*;
@@ -73,6 +77,7 @@ impl SqlIngestQueue {
             .filter(knowledge_documents::due_at.le(now));
 
         let claim_columns = (
+            // A due document that is being processed has an expired claim: a failure.
             knowledge_documents::failures.eq(case_when(
                 knowledge_documents::status.eq(DocumentStatus::Processing.name()),
                 knowledge_documents::failures + 1,
