@@ -1,4 +1,7 @@
 //! Vector store within this process.
+//!
+//! The engine is Qdrant Edge. Its calls block, and so run on blocking threads
+//! (`run`). Read `shard.rs` next: it makes changes durable and limits the log.
 
 mod config;
 mod lock;

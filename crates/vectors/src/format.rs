@@ -1,4 +1,4 @@
-//! Format of stored vectors.
+//! Format of stored vectors, which both stores check when they are set up.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::setup_error::VectorSetupError;
 /// Format of stored vectors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct VectorFormat {
-    /// Dimensions of dense vectors, if there are any.
+    /// Dimensions of dense vectors; `None` if there are no dense vectors.
     pub(crate) dimensions: Option<usize>,
     /// True if dense vectors are compared by their cosines.
     pub(crate) is_cosine: bool,

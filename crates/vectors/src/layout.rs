@@ -4,9 +4,9 @@ use pia_kernel::Unavailable;
 use pia_knowledge::{ChunkId, VectorQuery};
 use uuid::Uuid;
 
-/// Name of the dense vector.
+/// Name of the dense vector in a point and in the collection.
 pub(crate) const DENSE: &str = "dense";
-/// Name of the sparse vector.
+/// Name of the sparse vector in a point and in the collection.
 pub(crate) const TERMS: &str = "terms";
 /// Field of the payload with the id of the base.
 pub(crate) const BASE: &str = "base";

@@ -1,4 +1,7 @@
 //! Vector store on a Qdrant server.
+//!
+//! `new` does not connect. Every call goes through `client`, which sets the server up
+//! once per process and tries again after a failure.
 
 mod call;
 mod collection;

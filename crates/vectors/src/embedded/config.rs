@@ -1,4 +1,7 @@
-//! Configuration of the engine.
+//! Configuration of the engine, and the check of what a folder has.
+//!
+//! A folder of another format is refused rather than converted, since the index can
+//! be built again from the database.
 
 use std::path::Path;
 

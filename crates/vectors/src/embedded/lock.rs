@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::setup_error::VectorSetupError;
 
-/// Name of the file that is locked.
+/// Name of the lock file within the folder; it stays when the lock is released.
 const FILE: &str = "pia.lock";
 
 /// Locks a folder for this process, until the file is dropped.

@@ -1,4 +1,7 @@
-//! Requests to the engine.
+//! Requests to the engine, as those of `server/request.rs` to the server.
+//!
+//! A search with both vectors fetches candidates by each, and fuses their ranks:
+//! reciprocal rank fusion. With one vector there is nothing to fuse.
 
 use pia_kernel::KnowledgeBaseId;
 use pia_knowledge::{ChunkId, FoundChunk, TermWeight, VectorPoint, VectorQuery};

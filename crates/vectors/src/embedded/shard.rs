@@ -4,6 +4,12 @@
 //! shard is loaded: a crash loses what was not flushed. So each change is
 //! flushed before it is confirmed, those that wait at the same time with one
 //! flush.
+//!
+//! A write takes two steps: `change` applies it under the lock `changes`, then `write`
+//! flushes under the lock `flushed`, unless another thread has flushed it meanwhile.
+//! If either fails, `is_dirty` remains set, and the next change reloads the shard:
+//! all changes since the last flush are lost and reported so, which their numbers
+//! reveal.
 
 use std::fs::{self, File};
 use std::panic::{self, AssertUnwindSafe};
@@ -23,7 +29,7 @@ const MAX_WRITTEN: usize = 20_000;
 /// Shard of the engine, with the lock of its folder.
 pub(super) struct Shard {
     folder: PathBuf,
-    /// `None` while it could not be loaded.
+    /// Engine; `None` after a reload has failed, until the next change.
     edge: RwLock<Option<EdgeShard>>,
     /// Changes since the shard was opened. Held for every change and every flush,
     /// since the engine panics if both happen at once.
@@ -38,7 +44,7 @@ pub(super) struct Shard {
 /// Changes of a shard.
 #[derive(Debug, Default)]
 struct Changes {
-    /// Number of the last one.
+    /// Number of the last change that was applied.
     last: ChangeNumber,
     /// Number of points that were written since the shard was loaded.
     points: usize,
@@ -47,7 +53,7 @@ struct Changes {
     is_dirty: bool,
 }
 
-/// Number of a change.
+/// Number of a change; those after a loss are higher than all before it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct ChangeNumber {
     /// Number of earlier losses of changes, each because one change had failed.
@@ -170,7 +176,8 @@ fn lost() -> OperationError {
     OperationError::service_error("the change was lost with another one")
 }
 
-/// Loads the shard of a folder, or creates it.
+/// Loads the shard of a folder, or creates it, with the index of bases. The shard
+/// must not be open.
 fn load(folder: &Path) -> Result<EdgeShard, OperationError> {
     wal::trim(folder)?;
     let edge = EdgeShard::load(folder, Some(config::config()))?;

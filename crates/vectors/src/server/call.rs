@@ -1,4 +1,4 @@
-//! Calls of the server.
+//! Calls of the server: their time limits and errors.
 
 use std::time::Duration;
 

@@ -1,4 +1,7 @@
-//! Collection of the points.
+//! Collection of the points, which the first call creates.
+//!
+//! Steps: the collection, its alias, the check of its format, the index of bases.
+//! Each accepts what exists already, so that instances may start at the same time.
 
 use pia_knowledge::VECTOR_SIZE;
 use qdrant_client::qdrant::{

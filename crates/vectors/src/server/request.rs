@@ -1,4 +1,7 @@
-//! Requests to the server.
+//! Requests to the server, as those of `embedded/request.rs` to the engine.
+//!
+//! Writes wait until the server has applied them, so that searches find a point as
+//! soon as `put` returns.
 
 use std::collections::HashMap;
 
