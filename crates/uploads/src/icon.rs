@@ -1,4 +1,7 @@
-//! Conversion of icons.
+//! Conversion of icons into small PNG images.
+//!
+//! Decoding and encoding drops everything but pixels, such as metadata or data after
+//! the image. Size and memory are limited before a pixel is decoded.
 
 use std::io::Cursor;
 
@@ -10,7 +13,7 @@ use pia_policy::UnusableUpload;
 const MAX_PIXELS: u32 = 4096;
 /// Maximum width and height of an icon.
 const ICON_PIXELS: u32 = 256;
-/// Maximum memory for decoding.
+/// Maximum memory for decoding, in bytes.
 const MAX_DECODED_BYTES: u64 = 128 * 1024 * 1024;
 const FORMATS: [ImageFormat; 5] =
     [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::Bmp, ImageFormat::Ico];
