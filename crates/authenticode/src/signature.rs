@@ -1,4 +1,9 @@
 //! PKCS #7 structure of an Authenticode signature.
+//!
+//! Three links are verified, from the file to the key: the digest of the file is in
+//! the content (`SpcIndirectData`), the digest of the content is in the signed
+//! attributes, and the signature is over these attributes. A broken link is
+//! `CabinetError::Mismatch`; anything unusual in the structure is malformed.
 
 use cms::cert::CertificateChoices;
 use cms::content_info::ContentInfo;
