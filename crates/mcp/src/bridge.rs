@@ -45,6 +45,7 @@ pub(crate) async fn to_actix_response(
     for (name, value) in &head.headers {
         converted.append_header((name.as_str(), value.as_bytes()));
     }
+    // The error of the body is `Infallible`.
     let Ok(body) = body.collect().await;
     converted.body(body.to_bytes())
 }

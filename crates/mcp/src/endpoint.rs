@@ -1,4 +1,7 @@
 //! `POST /mcp`: one JSON-RPC message.
+//!
+//! A server of rmcp is built for each request and dropped with it. The message is
+//! checked first, since rmcp's own error for a malformed body would be misleading.
 
 use std::sync::Arc;
 

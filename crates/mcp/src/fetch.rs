@@ -1,4 +1,7 @@
 //! Tool that returns the text of a document.
+//!
+//! A text file is returned as it was stored. Of another file, the chunks are joined
+//! (`Retrieval::text`), so it has no text before it is ingested.
 
 use pia_kernel::{DocumentId, GroupId};
 use pia_knowledge::{CitedDocument, DocumentContent, document_url};

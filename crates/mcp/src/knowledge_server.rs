@@ -1,4 +1,8 @@
 //! Server of one request, with the tools of its caller.
+//!
+//! `endpoint.rs` creates one for each request, for the group of the caller. An error
+//! of a tool is a result that the model reads (`refusals.rs`); only an unknown tool,
+//! or a list that cannot be loaded, is an error of the protocol.
 
 use pia_kernel::{GroupId, RequestContext};
 use pia_web::ApiError;

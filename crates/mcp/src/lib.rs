@@ -8,6 +8,9 @@
 //! balancer may serve any of them. An in-memory transport for each request was
 //! the alternative; it would have left the rules of HTTP (content negotiation,
 //! protocol versions, origins, statuses) to this crate.
+//!
+//! Path of a request: `routes.rs`, `endpoint.rs` (read it first), `bridge.rs` to
+//! rmcp, `knowledge_server.rs`, and one of the tools in `search.rs` and `fetch.rs`.
 
 mod mcp;
 mod routes;

@@ -12,11 +12,11 @@ use crate::refusals::switched_off;
 pub struct Mcp {
     /// Retrieval of passages; `None` if knowledge is off.
     pub retrieval: Option<Retrieval>,
-    /// Documents.
+    /// Documents, which `fetch` reads for members.
     pub documents: Documents,
-    /// Public address of the server.
+    /// Public address of the server, for links to documents and for the origin.
     pub public_url: Arc<str>,
-    /// Runner of use cases.
+    /// Runner, on which use cases end even if the client disconnects.
     pub runner: Runner,
 }
 

@@ -2,7 +2,8 @@
 
 use http::Uri;
 
-/// Returns the origin of a public URL, with its port: an origin without one/// stands for every port to rmcp. `None` if the URL has no origin.
+/// Returns the origin of a public URL, with its port: an origin without one
+/// stands for every port to rmcp. `None` if the URL has no origin.
 pub(crate) fn own_origin(public_url: &str) -> Option<String> {
     let url: Uri = public_url.parse().ok()?;
     let scheme = url.scheme_str()?;

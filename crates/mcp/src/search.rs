@@ -59,6 +59,7 @@ pub(crate) async fn search(
         outcome.map_err(|err| ApiError::from(Unavailable::new("knowledge", err)))??;
 
     let documents: Vec<DocumentId> = passages.iter().map(|it| it.document).collect();
+    // Counting may wait for ingestion, so nobody waits for it.
     mcp.runner.spawn(async move {
         if documents.is_empty() {
             counter.count_miss(&bases).await;
