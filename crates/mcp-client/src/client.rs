@@ -1,4 +1,7 @@
 //! Client of one server.
+//!
+//! Order of the calls: connect, `tools`, any number of `call`s, at once too, and
+//! `close`. `tools_changed` says when to list again, `closed` when to connect again.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,7 @@
 //! Errors of the client.
+//!
+//! Texts of a server reach logs and models only through `quote`, which removes the
+//! token and cuts them; texts of transports are replaced.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -48,9 +51,9 @@ pub enum McpError {
     /// Result that is too large.
     #[error("the result is too large: {length} of {max} bytes")]
     TooLarge {
-        /// Length as JSON.
+        /// Length as JSON, in bytes.
         length: usize,
-        /// Maximum length.
+        /// Maximum length, in bytes.
         max: usize,
     },
 }

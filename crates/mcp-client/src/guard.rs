@@ -1,4 +1,7 @@
 //! Guard before a transport, which lets through only what the client needs.
+//!
+//! Admitted are responses, errors, and requests while fewer than 16 replies are
+//! pending. A notification of changed tools becomes an event; others are dropped.
 
 use std::sync::Arc;
 
@@ -53,6 +56,7 @@ impl<T> GuardedTransport<T> {
     /// sent. Returns whether there was one.
     fn try_reserve_reply(&self) -> bool {
         let Ok(permit) = self.replies.try_acquire() else { return false };
+        // `send` returns the permit with the reply.
         permit.forget();
         true
     }

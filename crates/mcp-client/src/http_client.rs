@@ -1,4 +1,8 @@
 //! Servers over streamable HTTP.
+//!
+//! `HttpClient` wraps rmcp's client for reqwest. It sends the token, which it does not
+//! pass through rmcp's configuration, and reduces errors to what may be logged:
+//! neither the address nor a text of the server.
 
 use std::collections::HashMap;
 use std::error::Error;

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::error::{McpError, truncate};
 
-/// Maximum length of a result as JSON.
+/// Maximum length of a result as JSON, in bytes; a longer one is an error.
 const MAX_RESULT_BYTES: usize = 200 * 1024;
-/// Maximum length of a note's text.
+/// Maximum length of the description in a note, in bytes; a longer one is cut.
 const MAX_NOTE_BYTES: usize = 200;
 
 /// Result of a call.

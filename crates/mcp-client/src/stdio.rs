@@ -1,4 +1,7 @@
 //! Servers that are child processes.
+//!
+//! A message is one line. `spawn` starts a process, `over` uses streams that exist.
+//! Closing ends the input of a child first, and kills its process group afterwards.
 
 use std::io;
 use std::process::Stdio;

@@ -1,4 +1,7 @@
 //! Tools of a server.
+//!
+//! `ToolList` collects the pages of a list and leaves out what no model could call:
+//! one bad tool must not make the others unusable.
 
 use std::collections::HashSet;
 
@@ -9,11 +12,11 @@ use crate::error::truncate;
 
 /// Maximum number of tools of a server.
 const MAX_TOOLS: usize = 100;
-/// Maximum length of a name.
+/// Maximum length of a name, in bytes.
 const MAX_NAME_BYTES: usize = 64;
-/// Maximum length of a description.
+/// Maximum length of a description, in bytes; a longer one is cut.
 const MAX_DESCRIPTION_BYTES: usize = 2_000;
-/// Maximum length of a schema as JSON.
+/// Maximum length of a schema as JSON, in bytes.
 const MAX_SCHEMA_BYTES: usize = 32 * 1024;
 /// Prefix of names that no other server may use.
 const RESERVED: &str = "pia_";
@@ -27,7 +30,7 @@ pub struct McpTool {
     pub description: String,
     /// JSON Schema of the arguments.
     pub parameters: Value,
-    /// JSON Schema of structured results.
+    /// JSON Schema of structured results; `None` if it is missing or too large.
     pub output_schema: Option<Value>,
     /// Promise that a call may be repeated without harm.
     pub idempotent: bool,
