@@ -7,9 +7,9 @@
 //!
 //! A write takes two steps: `change` applies it under the lock `changes`, then `write`
 //! flushes under the lock `flushed`, unless another thread has flushed it meanwhile.
-//! If either fails, `is_dirty` remains set, and the next change reloads the shard:
-//! all changes since the last flush are lost and reported so, which their numbers
-//! reveal.
+//! If either fails, `is_dirty` remains set, and the next change reloads the shard.
+//! Changes that were not flushed before then count as lost: their numbers reveal
+//! them, and their writers get an error.
 
 use std::fs::{self, File};
 use std::panic::{self, AssertUnwindSafe};
