@@ -1,4 +1,8 @@
 //! ZIP archives of documents.
+//!
+//! Word, PowerPoint and Excel files are such archives. An archive counts what it
+//! inflates, over all entries together, so that a small file cannot expand without
+//! limit. Encrypted documents are OLE files instead, in which only that is recognised.
 
 use std::io::{Cursor, Read, copy, sink};
 
@@ -11,7 +15,7 @@ use crate::encoding;
 /// Maximum number of bytes that are inflated of one archive. Sizes that entries
 /// declare are not trusted.
 const MAX_INFLATED_BYTES: u64 = 100 * 1024 * 1024;
-/// Maximum number of entries.
+/// Maximum number of entries; more are `TooComplex`.
 const MAX_ENTRIES: usize = 10_000;
 /// Beginning of an OLE file.
 const OLE: &[u8] = &[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1];
@@ -44,6 +48,7 @@ impl<'a> Archive<'a> {
         let Some(index) = self.zip.index_for_name(name) else { return Ok(None) };
         let mut bytes = Vec::new();
         let entry = self.zip.by_index(index).map_err(|error| reason(&error))?;
+        // One byte more, from which `spend` notices that the limit is exceeded.
         entry
             .take(self.remaining + 1)
             .read_to_end(&mut bytes)
@@ -52,7 +57,8 @@ impl<'a> Archive<'a> {
         Ok(Some(encoding::of_text(&bytes).into_owned()))
     }
 
-    /// Checks that all entries together can be inflated.
+    /// Checks that all entries together can be inflated, for a parser that inflates
+    /// them itself.
     pub(crate) fn check_all(&mut self) -> Result<(), ExtractError> {
         for index in 0..self.zip.len() {
             let entry = self.zip.by_index(index).map_err(|error| reason(&error))?;

@@ -1,4 +1,7 @@
-//! Child process.
+//! Child process, which parses one file and ends.
+//!
+//! Order: silence panics, limit resources, and only then read the file. The parent
+//! is in `supervisor.rs`; a process becomes a child in `server/src/process.rs`.
 
 use std::io::{self, stdin, stdout};
 use std::thread;

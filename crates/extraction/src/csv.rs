@@ -1,4 +1,7 @@
 //! Tables of values between commas, semicolons or tabs.
+//!
+//! Spreadsheets write other delimiters in other countries, and some name the delimiter
+//! in a first line `sep=;`. Otherwise the most frequent one is taken.
 
 use csv::{ReaderBuilder, StringRecord};
 use pia_knowledge::ExtractError;

@@ -1,4 +1,8 @@
-//! Word documents.
+//! Word documents (Office Open XML).
+//!
+//! Parts are found through their relationships (`relationships.rs`). Order:
+//! the root part, its styles (`docx/styles.rs`), then the body, footnotes, endnotes
+//! and diagrams, all through one `Body`.
 
 mod body;
 mod paragraph;

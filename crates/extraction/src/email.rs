@@ -1,4 +1,6 @@
-//! Emails.
+//! Emails: main headers and text, with the parser of the crate `mail-parser`.
+//!
+//! The plain text is preferred; the HTML form is converted only if there is none.
 
 use mail_parser::{Address, Message, MessageParser, MimeHeaders, PartType};
 use pia_knowledge::ExtractError;
@@ -9,6 +11,7 @@ use crate::markdown::{Markdown, one_line};
 /// attachments.
 pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
     let message = MessageParser::default().parse(bytes).ok_or(ExtractError::Damaged)?;
+    // A text without a main header is no email, even if it can be parsed.
     if message.from().is_none() && message.subject().is_none() && message.date().is_none() {
         return Err(ExtractError::Damaged);
     }

@@ -1,4 +1,7 @@
-//! Encodings of characters.
+//! Encodings of characters: one decoder for each kind of file.
+//!
+//! Documents of Markdown and plain text must be UTF-8. Other files are decoded without
+//! an error: unknown bytes become replacement characters.
 
 use std::borrow::Cow;
 

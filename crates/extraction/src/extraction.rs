@@ -1,4 +1,7 @@
 //! Extraction in this process.
+//!
+//! `child.rs` calls `extract_here` for files that must be parsed, and `supervisor.rs`
+//! directly for text and Markdown.
 
 use pia_knowledge::{ContentType, ExtractError, ExtractedText};
 

@@ -1,5 +1,9 @@
 //! Messages between the parent and the child: a line with a description, and the
 //! content.
+//!
+//! Request: a media type, a line end, the file, end of input. Answer: a JSON line
+//! such as `{"markdown":true}` or `{"error":"NoText"}`, then the text. The child is not
+//! trusted either: `read_answer` accepts nothing else.
 
 use std::io::{self, BufRead, Write};
 
@@ -19,18 +23,13 @@ enum Head {
     Error(Reason),
 }
 
-/// Reason why there is no text.
+/// Counterpart of `ExtractError` on the pipe.
 #[derive(Debug, Serialize, Deserialize)]
 enum Reason {
-    /// File is damaged.
     Damaged,
-    /// File is encrypted.
     Encrypted,
-    /// File has no text.
     NoText,
-    /// File is too complex.
     TooComplex,
-    /// Extraction is not available.
     Unavailable,
 }
 
@@ -97,6 +96,7 @@ pub(crate) fn read_answer(mut answer: Vec<u8>) -> Option<Result<ExtractedText, E
         Head::Error(reason) => return Some(Err(reason.into())),
     };
     let mut text = String::from_utf8(text).ok()?;
+    // The line end after the first line.
     text.remove(0);
     Some(Ok(ExtractedText { text, is_markdown }))
 }

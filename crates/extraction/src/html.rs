@@ -1,5 +1,9 @@
 //! Web pages. A tokenizer is used and no tree is built: nesting, however deep,
 //! costs nothing.
+//!
+//! Tokens pass through `converter.rs`, which tracks open elements (`open_elements.rs`)
+//! and writes blocks (`writer.rs`). A cell of a table gets a writer of its own, which
+//! `frame.rs` exchanges.
 
 mod converter;
 mod frame;

@@ -2,6 +2,11 @@
 //! documents of offices. The files are hostile, and so they are parsed in a
 //! child process without an environment, whose time, memory and output are
 //! limited.
+//!
+//! Path of a file: `ChildExtractor` (`supervisor.rs`) starts a child and sends the
+//! file (`framing.rs`); the child limits itself and answers (`child.rs`); `extract_here`
+//! (`extraction.rs`) chooses the parser. All parsers write through `Markdown`, which
+//! limits the output, and `Table`. Read `extraction.rs` first.
 
 mod archive;
 mod child;

@@ -1,4 +1,8 @@
 //! Markdown that is being written.
+//!
+//! Every method fails with `TooComplex` instead of exceeding `MAX_TEXT_BYTES`, so no
+//! parser needs a limit of its own. Plain text is escaped only where it would become
+//! a heading or code: chunks are cut at headings.
 
 use std::borrow::Cow;
 

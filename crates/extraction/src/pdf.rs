@@ -1,4 +1,8 @@
-//! PDF.
+//! PDF, whose pages are drawn without pixels to learn what they display.
+//!
+//! `hayro_interpret` draws each page on a `Recorder` (`pdf/recorder.rs`), which turns
+//! glyphs (`glyph.rs`) into lines (`line.rs`); `blocks.rs` joins lines into paragraphs
+//! and headings. Text is in the order in which it is drawn.
 
 mod blocks;
 mod drawn;
@@ -43,6 +47,7 @@ pub(crate) fn to_markdown(bytes: &[u8]) -> Result<String, ExtractError> {
         }
     }
 
+    // Fonts without a mapping to characters would yield nonsense.
     if recorder.unknown > recorder.known || is_scanned(&recorder, pages.len()) {
         return Err(ExtractError::NoText);
     }

@@ -1,4 +1,7 @@
-//! Presentations.
+//! Presentations (Office Open XML).
+//!
+//! Slides are written in the order of the presentation, each with its diagrams and
+//! then its notes.
 
 mod slide;
 

@@ -1,4 +1,7 @@
 //! Relationships between the parts of a document.
+//!
+//! A part `word/document.xml` has its relationships in `word/_rels/document.xml.rels`.
+//! Each has an id, by which the part refers to it, and a kind, which is a URL.
 
 use pia_knowledge::ExtractError;
 
@@ -38,12 +41,12 @@ impl Relationships {
         Ok(Self(relationships))
     }
 
-    /// Returns the part of a relationship.
+    /// Returns the path of the part that a relationship leads to.
     pub(crate) fn part(&self, id: &str) -> Option<&str> {
         self.0.iter().find(|it| it.id == id).map(|it| it.target.as_str())
     }
 
-    /// Returns the first part of a kind, which is the end of its name.
+    /// Returns the first part of a kind: `/styles` for the URL that ends with it.
     pub(crate) fn of_kind(&self, kind: &str) -> Option<&str> {
         self.all_of_kind(kind).next()
     }

@@ -1,4 +1,4 @@
-//! Limits of resources.
+//! Limits of resources, which the kernel enforces on the child (`child.rs`).
 
 use rustix::process::{Resource, Rlimit, setrlimit};
 
@@ -12,6 +12,7 @@ const MAX_FILES: u64 = 3;
 /// Limits the resources of this process for good.
 pub(crate) fn limit() -> std::io::Result<()> {
     let limits = [
+        // No core dump, which would contain the file, and no written files.
         (Resource::Core, 0),
         (Resource::Fsize, 0),
         (Resource::Nofile, MAX_FILES),

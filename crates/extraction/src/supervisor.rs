@@ -1,4 +1,8 @@
 //! Supervision of child processes.
+//!
+//! `extract` waits for a free place, starts a child, sends the file while it receives
+//! the answer, and ends the child when its time is over. An end by a signal means that
+//! the file exceeded a limit; after an exit without an answer it may be tried again.
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -23,7 +27,7 @@ pub struct ChildLimits {
     pub wall_time: Duration,
     /// Maximum number of children at once.
     pub children: usize,
-    /// Maximum length of a text, in bytes.
+    /// Maximum length of an extracted text, in bytes.
     pub text_bytes: usize,
 }
 
@@ -41,6 +45,7 @@ pub struct ChildExtractor {
     program: PathBuf,
     args: Vec<OsString>,
     limits: ChildLimits,
+    /// Permits of the children that may run at once.
     places: Semaphore,
 }
 
@@ -139,6 +144,7 @@ impl TextExtractor for ChildExtractor {
 async fn send(mut input: ChildStdin, content_type: ContentType, content: &[u8]) {
     let line = framing::request_line(content_type);
     if input.write_all(line.as_bytes()).await.is_ok() {
+        // Dropping `input` afterwards is the end of the file for the child.
         drop(input.write_all(content).await);
     }
 }

@@ -1,11 +1,14 @@
 //! Tables in Markdown.
+//!
+//! Add rows with `row`, mark blank rows with `gap`, and end with `finish`. A first row
+//! of one cell is a title above the table; the next is the header.
 
 use pia_knowledge::ExtractError;
 
 use crate::extraction::MAX_TEXT_BYTES;
 use crate::markdown::{Markdown, one_line};
 
-/// Maximum number of columns.
+/// Maximum number of columns; more are `TooComplex`.
 const MAX_COLUMNS: usize = 1_000;
 /// Length after which the header is repeated, in bytes. It is below the length
 /// of a chunk, so that no chunk has rows without names of their columns.
@@ -14,7 +17,9 @@ const BLOCK_BYTES: usize = 1_000;
 /// Row of a table.
 #[derive(Debug, Default)]
 pub(crate) struct Row {
+    /// Cells, each in one line and escaped.
     cells: Vec<String>,
+    /// Length of all cells as they were pushed, in bytes.
     len: usize,
 }
 
@@ -64,8 +69,11 @@ impl Row {
 /// tables with the same header, of which each fits into a chunk.
 #[derive(Debug, Default)]
 pub(crate) struct Table {
+    /// Header; `None` before the first row.
     header: Option<Row>,
+    /// Columns of the widest row so far.
     columns: usize,
+    /// Length of the current part; 0 before its first row is written.
     block_bytes: usize,
 }
 

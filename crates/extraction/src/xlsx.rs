@@ -1,4 +1,7 @@
-//! Workbooks.
+//! Workbooks of Excel, with the parser of the crate `calamine`.
+//!
+//! The archive is inflated once before, only to enforce the limits of `archive.rs`:
+//! the parser inflates it on its own.
 
 use std::io::Cursor;
 

@@ -1,5 +1,8 @@
 //! XML of documents. Entities other than those of the standard itself are not
 //! expanded, and document types are refused.
+//!
+//! A pull reader: `next` returns pieces until the end, and `skip` drops the rest of an
+//! element. Names are compared without their prefixes, which files choose freely.
 
 use pia_knowledge::ExtractError;
 use quick_xml::escape::resolve_xml_entity;

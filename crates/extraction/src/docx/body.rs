@@ -1,4 +1,7 @@
 //! Body of a document.
+//!
+//! A stack machine over pieces of XML: `w:p` begins a `Paragraph`, properties describe
+//! it, `w:t` encloses its text, and its end writes it to the output or to a cell.
 
 use pia_knowledge::ExtractError;
 
@@ -13,7 +16,9 @@ use crate::xml::{Piece, Tag, Xml};
 pub(super) struct Body<'a> {
     styles: &'a Styles,
     out: Markdown,
+    /// Paragraphs that are open, the innermost last.
     paragraphs: Vec<Paragraph>,
+    /// Number of tables that are open; only the outermost becomes a table.
     table_depth: usize,
     rows: Vec<Row>,
     row: Row,

@@ -1,4 +1,4 @@
-//! Paragraphs that are being read.
+//! Paragraphs that are being read, filled and written by `body.rs`.
 
 use pia_knowledge::ExtractError;
 
@@ -9,10 +9,12 @@ use crate::xml::Tag;
 /// Paragraph that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Paragraph {
-    /// Text.
     pub(super) text: String,
+    /// Id of its style.
     style: Option<String>,
+    /// Level of the heading that it is, from 1, whatever its style says.
     level: Option<usize>,
+    /// Level of the list that it is an item of, from 0.
     item: Option<usize>,
 }
 

@@ -1,4 +1,7 @@
-//! Styles of paragraphs.
+//! Styles of paragraphs, which say what is a heading or an item of a list.
+//!
+//! A style may be based on others, which are searched in turn, up to a depth: a file
+//! may contain a cycle.
 
 use std::collections::HashMap;
 
@@ -12,8 +15,11 @@ const MAX_DEPTH: usize = 10;
 /// Style of paragraphs.
 #[derive(Debug, Default)]
 struct Style {
+    /// Name in lower case, such as `heading 1`.
     name: String,
+    /// Id of the style that it extends.
     based_on: Option<String>,
+    /// Level of a heading, from 1.
     level: Option<usize>,
     is_list: bool,
 }
@@ -83,7 +89,8 @@ impl Style {
     }
 }
 
-/// Returns the level of a heading; none of text.
+/// Returns the level of a heading, from 1, of an outline level, from 0; `None` for
+/// text, whose outline level is 9.
 pub(super) fn outline_level(value: Option<&str>) -> Option<usize> {
     let level: usize = value?.parse().ok()?;
     (level < 9).then_some(level + 1)

@@ -1,4 +1,8 @@
 //! Conversion of a page, tag by tag.
+//!
+//! `start`, `end` and `text` take the tokens in order, then `finish` returns the result.
+//! Until a `main` element begins, all of the page is converted; the element discards
+//! what was written before, and its end closes the output.
 
 use html5gum::StartTag;
 use pia_knowledge::ExtractError;
@@ -9,13 +13,13 @@ use super::tags::{attribute, heading_level, is_block, is_hidden, is_void};
 use super::writer::{Kind, Writer};
 use crate::markdown::one_line;
 
-/// Part of a page.
+/// Part of a page that the tokens are in.
 #[derive(Debug, Default, PartialEq, Eq)]
 enum Part {
     /// All of it, until there is a main text.
     #[default]
     All,
-    /// Main text.
+    /// Content of the first `main` element.
     Main,
     /// Text after the main text.
     Rest,

@@ -1,4 +1,8 @@
-//! Tables of a page.
+//! Tables of a page, which may hold data or only arrange texts.
+//!
+//! While a cell is read, its writer takes the place of the page's: `begin_cell` and
+//! `end_cell` exchange the two. A table whose cells are long, or have headings or
+//! tables, is layout, and is written as the texts of its cells.
 
 use pia_knowledge::ExtractError;
 
@@ -13,8 +17,9 @@ const MAX_CELL_BYTES: usize = 500;
 #[derive(Debug, Default)]
 pub(super) struct Frame {
     rows: Vec<Vec<String>>,
+    /// True if the table only arranges texts.
     is_layout: bool,
-    /// Writer of the text around the cell.
+    /// Writer of the text around the table while a cell is open.
     around: Option<Writer>,
 }
 
@@ -51,6 +56,7 @@ impl Frame {
 
     /// Writes the table; one that only arranges texts is written as these texts.
     pub(super) fn write(self, writer: &mut Writer) -> Result<(), ExtractError> {
+        // One column, or one row, is no table either.
         let is_list = self.rows.iter().all(|it| it.len() < 2);
         if self.is_layout || is_list || self.rows.len() < 2 {
             self.rows.iter().flatten().for_each(|it| writer.raw(it));

@@ -1,4 +1,8 @@
-//! Elements that are open.
+//! Elements that are open, and the rules by which tags close them.
+//!
+//! A simplified form of the rules of HTML, without a tree. `closed_before` and
+//! `closed_by` return how many elements a tag closes; the converter closes them one
+//! by one, so that each can write its end.
 
 /// Maximum number of elements whose nesting is known. Deeper elements count as text
 /// of the innermost known one, as in browsers.

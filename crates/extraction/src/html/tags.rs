@@ -1,4 +1,4 @@
-//! Kinds of elements.
+//! Kinds of elements: void, block, heading, hidden.
 
 use html5gum::StartTag;
 

@@ -1,4 +1,7 @@
-//! Blocks that are being written.
+//! Blocks that are being written: the text of a page, or of one cell.
+//!
+//! Text is collected in `current` until a block ends (`flush`); its kind, chosen by
+//! `begin`, decides how it is written. Items of a list follow without a blank line.
 
 use std::borrow::Cow;
 
@@ -13,9 +16,9 @@ pub(super) enum Kind {
     /// Paragraph.
     #[default]
     Paragraph,
-    /// Heading of a level.
+    /// Heading of a level from 1 to 6.
     Heading(usize),
-    /// Item of a list at a level, with its mark.
+    /// Item of a list at a level, from 0, with its mark: `-` or `3.`.
     Item(usize, String),
     /// Text whose spaces and lines matter.
     Code,
@@ -24,9 +27,12 @@ pub(super) enum Kind {
 /// Writer of blocks.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
+    /// Markdown of the blocks that have ended.
     text: String,
+    /// Raw text of the block that is open.
     current: String,
     kind: Kind,
+    /// True if the last block that was written is an item of a list.
     after_item: bool,
 }
 

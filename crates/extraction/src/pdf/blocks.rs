@@ -1,4 +1,8 @@
-//! Headings and paragraphs of lines.
+//! Headings and paragraphs, recognised by sizes and distances of lines.
+//!
+//! PDF has no paragraphs. The size with most letters is that of the body; a block
+//! whose first line is larger by a ratio of `HEADINGS` is a heading. A new paragraph
+//! begins where the gap clearly exceeds the median of the page, or the size changes.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +49,7 @@ fn body_size(pages: &[Vec<Line>]) -> f64 {
     letters.into_values().max_by_key(|(count, _)| *count).map_or(0.0, |(_, size)| size)
 }
 
-/// Returns the usual distance of lines, in sizes of their fonts.
+/// Returns the median distance of lines, in sizes of their fonts.
 fn usual_gap(page: &[Line]) -> f64 {
     let mut gaps: Vec<f64> =
         page.iter().map(|it| it.gap / it.size).filter(|it| (0.5..3.0).contains(it)).collect();

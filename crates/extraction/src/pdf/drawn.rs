@@ -1,4 +1,8 @@
-//! Glyphs that a page has already.
+//! Glyphs that a page has already, to drop those that are drawn twice.
+//!
+//! Bold print and shadows are often made by drawing a glyph again, slightly moved.
+//! A spatial hash finds such a glyph: cells are at least as wide as the maximum
+//! distance, so that only the cell and its neighbours are searched.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! Glyphs on a page.
+//! Glyphs on a page: their place, and the characters that they stand for.
 
 use hayro_interpret::font::{Glyph, PositionedGlyph};
 use hayro_interpret::hayro_cmap::{BfString, WritingMode};
@@ -16,9 +16,9 @@ pub(super) struct Placed {
     pub(super) start: Point,
     /// Point where the next one begins.
     pub(super) end: Point,
-    /// Direction of writing.
+    /// Direction of writing, of length 1.
     pub(super) direction: Vec2,
-    /// Size of the font.
+    /// Size of the font on the page, after all transformations.
     pub(super) size: f64,
 }
 
@@ -68,11 +68,13 @@ pub(super) fn characters(glyph: &Glyph<'_>) -> Option<String> {
     let mut text = String::with_capacity(characters.len());
     for character in characters.chars() {
         match character {
+            // Ligatures, in which no search would find a word.
             '\u{fb00}' => text.push_str("ff"),
             '\u{fb01}' => text.push_str("fi"),
             '\u{fb02}' => text.push_str("fl"),
             '\u{fb03}' => text.push_str("ffi"),
             '\u{fb04}' => text.push_str("ffl"),
+            // Private use: only the font knows the character.
             '\u{e000}'..='\u{f8ff}' | '\u{fffd}' => return None,
             it if it.is_whitespace() => text.push(' '),
             it if it.is_control() => {}

@@ -1,4 +1,9 @@
-//! Lines of a page.
+//! Lines of a page, built from glyphs in the order in which they are drawn.
+//!
+//! The recorder calls `push` on the last line; a glyph that comes back is not on that
+//! line and begins the next one (`new`). Distances are along or across the direction
+//! of writing, in sizes of the font. A line that is drawn from its end to its
+//! beginning is prepended glyph by glyph.
 
 use hayro_interpret::kurbo::Point;
 
@@ -10,9 +15,9 @@ const MAX_RISE: f64 = 0.5;
 const MAX_STEP_BACK: f64 = 0.5;
 /// Overlap up to which a glyph is to the left of another one.
 const MAX_OVERLAP: f64 = 0.2;
-/// Gap between words.
+/// Gap from which on a space is inserted between words.
 const MIN_SPACE: f64 = 0.15;
-/// Gap between columns.
+/// Gap from which on a tab is inserted between columns.
 const MIN_TAB: f64 = 1.0;
 /// Cosine of the angle from which on directions of writing are the same.
 const SAME_DIRECTION: f64 = 0.95;
@@ -20,18 +25,19 @@ const SAME_DIRECTION: f64 = 0.95;
 /// Line of text.
 #[derive(Debug)]
 pub(super) struct Line {
-    /// Text.
+    /// Text, with spaces between words and tabs between columns.
     pub(super) text: String,
-    /// Size of most of it.
+    /// Size of the font of most glyphs, found by Boyer–Moore majority vote.
     pub(super) size: f64,
-    /// Distance from the baseline above; negative if this line is higher up.
+    /// Distance from the baseline of the line before; negative if this line is
+    /// higher up.
     pub(super) gap: f64,
     /// Votes for the size: of glyphs that have it, less those that do not.
     votes: usize,
-    /// Point on the baseline.
+    /// Start of the first glyph, a point on the baseline.
     base: Point,
+    /// Glyph that was added last.
     last: Placed,
-    /// Number of glyphs.
     glyphs: usize,
     /// Number of glyphs that were drawn to the left of the one before.
     leftward: usize,
@@ -107,7 +113,7 @@ impl Line {
         self.last.direction.cross(glyph.start - self.base)
     }
 
-    /// Counts the size of a glyph.
+    /// Counts the size of a glyph; those within one per cent are the same.
     fn vote(&mut self, size: f64) {
         if (size - self.size).abs() < self.size * 0.01 {
             self.votes += 1;

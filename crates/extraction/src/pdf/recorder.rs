@@ -1,4 +1,8 @@
-//! Device that records text.
+//! Device on which pages are drawn, and which records their text.
+//!
+//! Call `begin_page`, let the interpreter draw, and call `end_page`. Only glyphs whose
+//! middle is on the visible part count. `pdf.rs` decides from `known`, `unknown` and
+//! `has_images` whether the file has a usable text.
 
 use hayro_interpret::font::GlyphRun;
 use hayro_interpret::kurbo::{BezPath, Rect};
@@ -23,9 +27,11 @@ pub(super) struct Recorder {
     pub(super) known: usize,
     /// Number of glyphs whose characters are unknown.
     pub(super) unknown: usize,
+    /// Lines of the page that is being drawn.
     page: Vec<Line>,
     visible: Rect,
     drawn: DrawnGlyphs,
+    /// Bytes of all texts and lines so far, to limit memory.
     len: usize,
 }
 

@@ -1,4 +1,8 @@
 //! Slides of a presentation.
+//!
+//! `read` collects the blocks of a slide, `read_diagram` adds those of a diagram, and
+//! `write` writes them. The type of a placeholder decides what a paragraph becomes:
+//! title, item of a list, paragraph, or nothing for numbers and dates.
 
 use pia_knowledge::ExtractError;
 
@@ -11,7 +15,7 @@ use crate::xml::{Piece, Tag, Xml};
 enum Block {
     /// Paragraph in a box.
     Paragraph(String),
-    /// Item of a list at a level.
+    /// Item of a list at a level, from 0.
     Item(usize, String),
     /// Table.
     Table(Vec<Row>),
@@ -160,7 +164,7 @@ impl Slide {
     }
 }
 
-/// Returns the purpose of a placeholder.
+/// Returns the purpose of a placeholder of a type; without a type it is a body.
 fn purpose(kind: Option<&str>) -> Purpose {
     match kind {
         Some("title" | "ctrTitle") => Purpose::Title,
