@@ -1,4 +1,7 @@
 //! Certificates of trusted plugin signers.
+//!
+//! A plugin's package is accepted only if its signer is listed here; `uploads` finds the
+//! signer, and the store compares the thumbprints when it stores a package.
 
 use std::sync::Arc;
 

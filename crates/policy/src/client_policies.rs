@@ -1,5 +1,9 @@
 //! Client policies: settings that administrators publish to groups, and that
 //! members' clients apply.
+//!
+//! A policy belongs to any number of groups, a group has at most one policy. Members
+//! get the document with their next pull, as part of the catalogue. Every write, also
+//! a `restore`, adds a version (`version.rs`); versions never change.
 
 mod document;
 mod ports;
@@ -31,7 +35,7 @@ const MAX_DESCRIPTION_CHARS: usize = 1000;
 pub struct ClientPolicyDraft {
     /// Name: 1 to 100 characters, unique without regard to case.
     pub name: String,
-    /// Description for administrators.
+    /// Description for administrators, of up to 1,000 characters.
     pub description: Option<String>,
     /// Settings for clients.
     pub document: PolicyDocument,

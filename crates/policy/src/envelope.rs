@@ -1,4 +1,8 @@
 //! Text format of a licence: its parts and their completeness.
+//!
+//! Form: `pia-license-v1.<key id>.<payload>.<signature>`, the last two in base64url.
+//! Order: `open` splits, `verify` checks the signature and only then decodes the
+//! payload, which `terms.rs` parses. `seal` is the reverse, for `signing_key.rs`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,4 +1,7 @@
 //! Feedback of users on answers of the assistant.
+//!
+//! A user submits a report, and administrators triage it. `sweep` is run by
+//! maintenance: it first clears the texts of answers, and later deletes whole reports.
 
 mod draft;
 mod ports;

@@ -1,6 +1,12 @@
 //! Permissions: the licence, its features and issuers; groups and the settings
 //! of their members; client policies; managed personas; plugins and the
 //! certificates of their signers; and users' reports on answers.
+//!
+//! The licence decides what the whole server may do: read `reading.rs`, which parses
+//! and verifies one, and then `licence.rs`, which answers questions about it. All else
+//! is administration, in files of one pattern: `<area>.rs` has the use case and its
+//! errors, `<area>/draft.rs` the rules for what administrators send, and
+//! `<area>/ports.rs` the store, whose doc lists what must hold under concurrent changes.
 
 mod certificates;
 mod client_policies;

@@ -1,4 +1,7 @@
-//! Licence of the operator.
+//! Licence of the operator, and what it permits at a time.
+//!
+//! `LicenceState` is the result of reading the file. `at` returns the permissions at a
+//! time and `includes` whether a feature is licensed, both without reading again.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,7 +19,7 @@ pub const EXPIRY_NOTICE: Duration = Duration::from_hours(30 * 24);
 pub struct Licence {
     /// Id of the licence.
     pub id: Uuid,
-    /// Edition that it was sold as.
+    /// Edition that it was sold as; one that this version does not know is possible.
     pub edition: String,
     /// Licensee's name.
     pub licensee: String,

@@ -1,4 +1,8 @@
 //! Managed personas: personas that administrators publish to groups.
+//!
+//! A persona has groups, whose members get it with their next pull, and plugins and
+//! knowledge bases that are bound to it. A deleted persona stays as a tombstone, from
+//! which clients learn of the deletion.
 
 mod draft;
 mod ports;

@@ -1,4 +1,9 @@
 //! Plugins: tools that administrators publish to members' clients.
+//!
+//! A plugin is described first, and then its package and icon are uploaded. Members
+//! get plugins of their group and built-in ones. A download passes two calls: the
+//! package for the member (`package_for`), then its bytes by hash (`package_bytes`),
+//! which end if another package replaces it meanwhile.
 
 mod draft;
 mod ports;
@@ -44,9 +49,9 @@ pub struct PublishedPlugin {
     pub is_built_in: bool,
     /// False if clients must not run it.
     pub is_active: bool,
-    /// Package, once it is uploaded.
+    /// Package; `None` until one is uploaded.
     pub package: Option<PluginPackage>,
-    /// Path of the icon, once it is uploaded.
+    /// Path of the icon on this server; `None` without an icon.
     pub icon_url: Option<String>,
     /// Time of the last change.
     #[serde(skip)]

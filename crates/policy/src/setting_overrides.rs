@@ -1,5 +1,10 @@
 //! Settings that administrators change while the server runs: a layer in the
 //! database above all others.
+//!
+//! `set` and `reset` load the layer, validate the result with this instance's settings
+//! and store it if the version is unchanged, or else start over. Other instances take
+//! it over with `refresh`. A section with a secret that cannot be decrypted is left out
+//! as a unit.
 
 mod ports;
 
@@ -31,7 +36,7 @@ pub enum OverrideValue {
 pub struct SettingOverride {
     /// Key: `Section:Key`.
     pub key: String,
-    /// Value.
+    /// Value, as a text of the configuration.
     pub value: OverrideValue,
     /// Time of the change.
     pub updated_at: Timestamp,
@@ -231,6 +236,7 @@ impl SettingOverrides {
             let mut layer = self.store.load().await?;
             let old_count = layer.settings.len();
             layer.settings.retain(|it| it.key != key);
+            // Somebody else has reset it.
             if layer.settings.len() == old_count {
                 return Ok(());
             }

@@ -1,4 +1,7 @@
-//! Private key that signs licences.
+//! Private key that signs licences, for issuers: servers only verify.
+//!
+//! `issue` is the main call: `Terms` in, the text of a licence out. The file has one
+//! line `pia-license-key-v1.<seed in base64url>`, and comments.
 
 use std::fmt;
 

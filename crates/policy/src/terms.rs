@@ -1,4 +1,7 @@
-//! Terms of a licence, and their encoding.
+//! Terms of a licence, and their encoding as the payload that is signed.
+//!
+//! `Terms` are what an issuer enters, and `Licence` is what a server reads: the former
+//! may name an edition instead of features. The JSON between them ignores unknown keys.
 
 use std::collections::BTreeSet;
 

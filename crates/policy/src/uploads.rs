@@ -1,4 +1,4 @@
-//! Reading of files that administrators upload.
+//! Port of the reader of files that administrators upload; implemented in `uploads`.
 
 use async_trait::async_trait;
 use bytes::Bytes;

@@ -1,4 +1,7 @@
 //! Public key that verifies licences, fixed when the binary is built.
+//!
+//! The key is decoded at compile time: a malformed one, or a distribution without one,
+//! is an error of the build. Hence everything up to `choose_key` is `const`.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,7 @@
 //! Violations in a request of an administrator.
+//!
+//! Drafts of feedback, personas, plugins and certificates collect them with a
+//! `FormCheck`, so that one answer names every wrong field.
 
 use pia_kernel::utf16_len;
 

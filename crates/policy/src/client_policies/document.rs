@@ -1,4 +1,8 @@
 //! Document of a client policy: settings that clients apply.
+//!
+//! A document has two optional sections, `defaults` and `enforce`, with settings by
+//! name. Sections, duplicate names and denied settings are checked; values, and names
+//! that the server does not know, are not: the text reaches clients as it was sent.
 
 use std::collections::BTreeSet;
 
@@ -95,6 +99,7 @@ impl PolicyDocument {
         if text.len() > MAX_BYTES {
             return Err(PolicyDocumentError::TooLarge);
         }
+        // Counted before the text is parsed.
         if nesting_depth(trimmed) > MAX_DEPTH
             || serde_json::from_str::<IgnoredAny>(trimmed).is_err()
         {

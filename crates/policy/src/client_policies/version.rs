@@ -1,4 +1,6 @@
-//! Versions of a client policy.
+//! Versions of a client policy, and their comparison setting by setting.
+//!
+//! Values are compared as JSON, so that spaces and the order of members do not matter.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,7 @@
 //! Reports as clients send them, and their rules.
+//!
+//! Unknown fields are collected in `extension`, up to a size, so that newer clients may
+//! add some.
 
 use pia_kernel::Timestamp;
 use serde_json::{Map, Value};

@@ -31,13 +31,13 @@ pub struct FeedbackReport {
     pub schema_version: i32,
     /// Id that the client gave the rated message.
     pub message_id: Uuid,
-    /// Chat of the message, if it is stored.
+    /// Chat of the message; `None` if the chat is not stored.
     pub chat_id: Option<Uuid>,
     /// Rating of the answer.
     pub rating: Rating,
     /// Comment of up to 10,000 characters.
     pub comment: Option<String>,
-    /// Text of the answer, only if the user added it.
+    /// Text of the answer; `None` unless the user added it, and after its retention.
     pub answer_text: Option<String>,
     /// True if personal data in the texts was replaced by tokens.
     pub pii_tokenized: bool,
@@ -70,7 +70,7 @@ pub struct FeedbackEntry {
     pub received_at: Timestamp,
     /// State of its processing.
     pub status: FeedbackStatus,
-    /// Note of administrators.
+    /// Note of administrators, which is not exported to the user.
     pub note: Option<String>,
     /// Time of the last triage, or of the report's arrival.
     pub updated_at: Timestamp,
@@ -96,7 +96,7 @@ impl Rating {
         }
     }
 
-    /// Returns the rating of a name.
+    /// Returns the rating of a name; `None` if there is none. Case matters.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
@@ -115,7 +115,7 @@ impl FeedbackStatus {
         }
     }
 
-    /// Returns the state of a name.
+    /// Returns the state of a name; `None` if there is none. Case matters.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }

@@ -14,7 +14,7 @@ pub struct Group {
     pub name: GroupName,
     /// True if new accounts are members of it.
     pub is_default: bool,
-    /// Id at the identity provider that manages it, unique.
+    /// Id at the identity provider that manages it, unique; `None` if none does.
     pub external_id: Option<String>,
     /// Time of its creation.
     pub created_at: Timestamp,

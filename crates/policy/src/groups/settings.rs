@@ -1,4 +1,8 @@
 //! Settings of a group.
+//!
+//! A `SettingChange` changes one setting and leaves the others; `GroupSettings::with`
+//! applies a list of them to a copy, all or none. The store calls it with the current
+//! settings under a lock.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +37,8 @@ pub struct GroupSettings {
     /// Catalogue entry that serves a persona's type in conversations
     /// (`PersonaTypeProviderIds`); the types in lower case.
     pub persona_types: BTreeMap<String, String>,
-    /// Catalogue entries that a request may name as its model.
+    /// Catalogue entries that a request may name as its model, in the order in which
+    /// they were listed.
     pub models: Vec<String>,
 }
 

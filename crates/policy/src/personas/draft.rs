@@ -1,4 +1,7 @@
 //! Contents of a persona, and their rules.
+//!
+//! A draft has all fields optional; `validate` fills in defaults and collects all
+//! violations, so that a form can mark every wrong field at once.
 
 use serde::Serialize;
 

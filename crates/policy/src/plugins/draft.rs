@@ -1,4 +1,7 @@
 //! Contents of a plugin, and their rules.
+//!
+//! The configuration is checked only as far as the server understands it: a JSON
+//! object whose `transport`, if any, is known. Audit entries have its digest alone.
 
 use pia_kernel::serialize_digest;
 use serde::Serialize;
