@@ -1,4 +1,8 @@
 //! Client policies in SQL.
+//!
+//! Every write ends with the same steps: a version (`policy_versions.rs`), the next
+//! version of the catalogue, the side effects. Names are unique by an index on the
+//! folded name, so a violation of the index is `NameTaken`.
 
 use std::time::Duration;
 
@@ -89,6 +93,7 @@ impl SqlClientPolicies {
             }
 
             let effects = effects.with_changes(Some(&before.draft), Some(&draft));
+            // Later than the last change even if a clock went back: it is the version.
             let updated_at = at.max(before.updated_at + Duration::from_micros(1));
             let row = DraftRow::new(draft.clone(), updated_at);
             diesel::update(live_policy).set(&row).execute(conn).await?;

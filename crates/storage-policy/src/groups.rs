@@ -1,4 +1,8 @@
 //! Groups in SQL.
+//!
+//! Members are read in `members.rs`, and changed many at once in `membership.rs`.
+//! A group is deleted only after `group_use` has counted, under its lock, what refers
+//! to it.
 
 use std::collections::HashMap;
 

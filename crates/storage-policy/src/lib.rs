@@ -1,5 +1,10 @@
 //! Permissions, over SQLite or PostgreSQL: groups and their settings, client
 //! policies, managed personas, plugins and certificates; and reports on answers.
+//!
+//! Client policies, personas and plugins share one pattern: a write locks the catalogue,
+//! checks the expected version, writes, raises the version of the catalogue and writes
+//! the side effects. Read `client_policies.rs` first. Deleted rows stay, marked by
+//! `deleted_at`, so that clients learn of the deletion.
 
 mod certificates;
 mod client_policies;

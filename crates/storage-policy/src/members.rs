@@ -1,4 +1,7 @@
 //! Reading of accounts as members of groups.
+//!
+//! Pages continue after a cursor of time and id. In the orders by email address, the
+//! address of that account is looked up first.
 
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;

@@ -1,4 +1,8 @@
 //! Changes of a group's members, many at once.
+//!
+//! The changes are first reduced to two sets, users who join and users who leave
+//! (`Moves`). Groups are locked before accounts. Users who leave move to the default
+//! group, since every account has a group.
 
 use std::collections::{BTreeMap, BTreeSet};
 

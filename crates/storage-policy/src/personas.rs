@@ -1,4 +1,7 @@
 //! Managed personas in SQL.
+//!
+//! An assignment checks two quotas of every group, under the lock of the catalogue:
+//! its personas, and the bases that it would search.
 
 use std::collections::HashMap;
 use std::time::Duration;

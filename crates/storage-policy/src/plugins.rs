@@ -1,4 +1,8 @@
 //! Plugins in SQL.
+//!
+//! A package is stored in pieces, so that a download holds one piece in memory. Macros
+//! combine the steps of a write: `lock_plugin!` or `lock_custom_plugin!`, the change,
+//! `publish!`.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! Setting overrides in SQL.
+//!
+//! The version of all overrides is the turn of one row of `locks`: a write increments
+//! it first, guarded by the version that the caller loaded. Secrets are sealed, and the
+//! audit log records only that there is one.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -107,6 +111,7 @@ impl OverrideStore for SqlSettingOverrides {
         let turn = locks::table.find(LOCK).select(locks::turn);
         let all_overrides = setting_overrides::table.order(setting_overrides::key);
         let (version, rows): (i64, Vec<OverrideRow>) = on_conn!(self.db.reader(), |conn| {
+            // Before the rows: a change in between makes a write start over.
             let version = turn.first(conn).await?;
             (version, all_overrides.select(OverrideRow::as_select()).load(conn).await?)
         })?;

@@ -1,4 +1,4 @@
-//! Rows of `group_settings`.
+//! Rows of `group_settings`, one column per quota and JSON for maps and lists.
 
 use std::collections::BTreeMap;
 
