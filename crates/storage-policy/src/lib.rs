@@ -4,7 +4,7 @@
 //! Client policies, personas and plugins share one pattern: a write locks the catalogue,
 //! checks the expected version, writes, raises the version of the catalogue and writes
 //! the side effects. Read `client_policies.rs` first. Deleted rows stay, marked by
-//! `deleted_at`, so that clients learn of the deletion.
+//! `deleted_at`, which every query must exclude.
 
 mod certificates;
 mod client_policies;
