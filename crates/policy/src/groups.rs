@@ -1,8 +1,9 @@
 //! Groups: their members, and the members' permissions and limits.
 //!
 //! Every account is in exactly one group, at first the default group, which cannot be
-//! deleted. Each change is reported to `GroupWatch`, even if it failed, so that caches
-//! of this process never hold more than the store. Settings: `groups/settings.rs`.
+//! deleted. Deletions, and changes of settings and of members, are reported to
+//! `GroupWatch`, which evicts them from this process's caches. The settings are in
+//! `groups/settings.rs`.
 
 mod group;
 mod member;

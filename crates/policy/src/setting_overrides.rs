@@ -236,7 +236,7 @@ impl SettingOverrides {
             let mut layer = self.store.load().await?;
             let old_count = layer.settings.len();
             layer.settings.retain(|it| it.key != key);
-            // Somebody else has reset it.
+            // There is nothing to reset, or no longer.
             if layer.settings.len() == old_count {
                 return Ok(());
             }

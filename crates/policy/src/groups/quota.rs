@@ -1,7 +1,7 @@
 //! Quotas of a group, by name, and their defaults.
 //!
-//! Only names and defaults are here. `storage-knowledge` and `storage-policy` enforce
-//! the limits in the transactions that use a resource up.
+//! Only names and defaults are here. The stores enforce the limits, in the
+//! transactions that use a resource up.
 
 /// Resource that a group may use up to a limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
