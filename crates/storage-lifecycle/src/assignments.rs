@@ -1,5 +1,8 @@
 //! Assignments of an account, and their export as far as the server can read
 //! them.
+//!
+//! Contents are sealed under the user's key; those that cannot be opened any more are
+//! `null`. Each assignment contains its events.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

@@ -1,5 +1,10 @@
 //! Chain over the audit log: each entry has a position, and a hash over itself
 //! and the entry before it.
+//!
+//! Entries are written without a position, by any instance at once. `extend`, called by
+//! `server/src/audit_sequencer.rs`, chains them afterwards: it numbers them, links each
+//! (`link.rs`) and signs the end (`checkpoint.rs`). `verify` recomputes everything
+//! (`verification.rs`), and `cut` deletes old entries from the beginning.
 
 mod checkpoint;
 mod link;
@@ -62,6 +67,7 @@ impl SqlAuditChain {
             .limit(BATCH);
 
         in_tx!(self.db, async |conn| -> Result<usize, DbError> {
+            // Held until the commit: sequencers chain one after the other.
             diesel::update(locks::table.find(LOCK))
                 .set(locks::turn.eq(locks::turn + 1))
                 .execute(conn)
@@ -158,6 +164,7 @@ impl SqlAuditChain {
             on_conn!(self.db.reader(), |conn| position_query.first(conn).await.optional()?)?;
         let Some(end) = end else { return Ok(0) };
 
+        // The checkpoint at `end` stays as the anchor of the remaining chain.
         let deletion =
             diesel::delete(audit_checkpoints::table.filter(audit_checkpoints::position.lt(end)));
         on_conn!(self.db.writer(), |conn| deletion.execute(conn).await?)?;

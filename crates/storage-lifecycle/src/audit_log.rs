@@ -1,4 +1,8 @@
 //! Audit log in SQL.
+//!
+//! Two queries serve a page: `entries` by time, `entries_of` by the user on either side.
+//! Identities are stored apart and sealed; one that was deleted with its account, or
+//! does not match the commitment in the entry, is `Forgotten`.
 
 use std::collections::HashMap;
 

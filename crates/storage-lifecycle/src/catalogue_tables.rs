@@ -1,4 +1,7 @@
 //! Tables of the catalogue and of groups.
+//!
+//! Most have no personal data. A few name an administrator in one column, which an
+//! erasure clears.
 
 use crate::inventory::{BOOKKEEPING, ErasurePolicy, InventoryTable, OWN_ID};
 

@@ -1,4 +1,7 @@
 //! Export of chats, as far as the server can read them.
+//!
+//! A page ends after a number of chats or of bytes, but has one chat at least. Rows are
+//! loaded without their documents first, and documents only of those that fit.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,8 @@
 //! Export of an account's data, in SQL.
+//!
+//! `begin_export` writes the audit entry, then `page` is called for each section of
+//! `inventory`, from the first page on, until a page has no cursor. A section without
+//! sealed data is declared by `section!` in `sections.rs`; others have a file each.
 
 use async_trait::async_trait;
 use diesel::dsl::exists;

@@ -1,4 +1,7 @@
 //! Sections of the export, and their pages.
+//!
+//! `single_page` is for the few rows of an account, `cursor_page` and `page_of` are for
+//! lists, newest first. Members that are `null` are left out of every row.
 
 use futures_util::future::BoxFuture;
 use pia_kernel::{Cursor, ExportPage, Unavailable, UserId};
@@ -14,7 +17,7 @@ pub struct ExportSection {
     pub name: &'static str,
     /// Exported columns of the table.
     pub columns: &'static [&'static str],
-    /// Reader of the page of an account's rows behind a cursor.
+    /// Reader of the page of an account's rows behind a cursor; `None` is the start.
     pub(crate) read: ReadPage,
 }
 

@@ -1,4 +1,7 @@
 //! Erasure of an account's rows, in all tables.
+//!
+//! Rows with a foreign key to the account go with it. Named here are the others, and
+//! large amounts, which are deleted before any row is locked that others use too.
 
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
@@ -34,6 +37,7 @@ connection_trait! {
         /// Erases an account and all its data. Rows that refer to the account are
         /// deleted with it; others are named here.
         async fn forget(&mut self, user: UserId, email_folded: &str) -> Result<(), DbError> {
+            // Keys of rate limits and guesses contain the id of their user.
             let pattern = format!("%{user}%");
             let id = DbUid(user.0);
 

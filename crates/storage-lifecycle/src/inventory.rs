@@ -1,5 +1,10 @@
 //! Inventory of all tables: their export, and their treatment when an account is
 //! erased.
+//!
+//! A new table is added here, or in the `…_tables.rs` of its area. Nothing is erased
+//! because of the list: rows are deleted by foreign keys or in `forgetting.rs`, and
+//! tests check that the list is true. The reasons are texts that users read in the
+//! manifest of their export.
 
 use crate::account::{ACCOUNT, PROVISIONING, SECOND_FACTOR};
 use crate::assignments::ASSIGNMENT_TABLES;
@@ -25,7 +30,7 @@ pub struct InventoryTable {
     pub name: &'static str,
     /// Treatment of an account's rows when it is erased.
     pub erasure: ErasurePolicy,
-    /// Section of the export that contains the rows.
+    /// Section of the export that contains the rows; `None` if none does.
     pub export: Option<ExportSection>,
     /// Columns that are not exported, each with the reason.
     pub left_out: &'static [(&'static str, &'static str)],

@@ -1,4 +1,4 @@
-//! Tables of knowledge bases.
+//! Tables of knowledge bases, which have no personal data.
 
 use crate::inventory::{BOOKKEEPING, ErasurePolicy, InventoryTable};
 

@@ -1,5 +1,11 @@
 //! Tasks across all tables: exporting and erasing accounts' data, and reading
 //! the audit log.
+//!
+//! The inventory (`inventory.rs`, read it first) lists every table, with its erasure,
+//! its section of the export, and a reason for each column that is left out. Three parts
+//! depend on it: the export (`export.rs`), the erasure (`erase.rs`, `forgetting.rs`), and
+//! the tests, which fail for a table that is missing. The audit log is apart:
+//! `audit_log.rs` reads it, `audit_chain.rs` makes changes of it evident.
 
 mod inventory;
 

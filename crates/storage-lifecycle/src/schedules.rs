@@ -1,4 +1,4 @@
-//! Schedules of an account's assignments, and their export.
+//! Schedules of an account's assignments, and their export on one page.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

@@ -1,4 +1,7 @@
 //! Export of tables that hold many rows per account.
+//!
+//! Most are declared by `section!`, which derives the listed columns from the fields of
+//! the row: the two cannot differ.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

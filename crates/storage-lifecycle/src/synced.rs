@@ -1,4 +1,7 @@
 //! Export of synchronised items.
+//!
+//! A page ends after a number of items or of bytes. The section `sync` is the summary
+//! in the ledger, `syncItems` are the items with their bodies.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

@@ -1,4 +1,4 @@
-//! Tables of usage and its sums.
+//! Tables of usage and its sums: their numbers stay, under a pseudonym.
 
 use crate::inventory::{BOOKKEEPING, ErasurePolicy, InventoryTable, OWN_ID, SUMS};
 use crate::sections::AI_USAGE;

@@ -1,4 +1,7 @@
 //! Checkpoints: the signed end of the chain at one time.
+//!
+//! The signature covers position, link and time. Since a link depends on all entries
+//! before it, a signed link vouches for all of them.
 
 use diesel::prelude::*;
 use pia_kernel::Timestamp;

@@ -1,4 +1,7 @@
 //! Links of the chain: hashes over an entry and the entry before it.
+//!
+//! A link is the SHA-256 of a tag, the link before, the position, and the digest of the
+//! entry's own columns. The form is fixed: a change would invalidate all stored links.
 
 use diesel::prelude::*;
 use pia_storage::schema::audit_entries;

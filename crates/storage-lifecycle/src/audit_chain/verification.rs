@@ -1,4 +1,8 @@
 //! Verification of the chain, entry by entry.
+//!
+//! Call `new`, then `check` for each page of entries with the checkpoints up to its end,
+//! then `finish`. A fault does not stop the verification: it continues from the stored
+//! link, so that one changed entry is one fault.
 
 use pia_kernel::ChainFault;
 use pia_sealing::ServerSigner;
@@ -12,11 +16,11 @@ const MAX_FAULTS: usize = 100;
 /// Verification in progress.
 pub(super) struct Verification<'a> {
     signer: &'a ServerSigner,
-    /// Checkpoint that was exported earlier.
+    /// Checkpoint that was exported earlier; `None` if the caller has none.
     exported: Option<&'a CheckpointRow>,
-    /// Link of the entry before.
+    /// Stored link of the last entry that was verified.
     link: Vec<u8>,
-    /// Position of the entry before.
+    /// Position of that entry; 0 before the first.
     position: i64,
     entries: u64,
     faults: Vec<ChainFault>,
