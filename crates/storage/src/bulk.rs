@@ -1,4 +1,4 @@
-//! Bulk inserts, which the two backends do differently.
+//! Bulk inserts, which the two backends do differently; see `insert_all!`.
 
 use diesel::QueryResult;
 

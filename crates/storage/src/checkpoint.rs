@@ -1,4 +1,7 @@
 //! Checkpoints and truncation of SQLite's write-ahead log.
+//!
+//! `server/src/checkpoints.rs` calls `checkpoint` a few times a second, so that commits do
+//! not have to empty the log. `truncate_log` is called after an account was erased.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,5 +1,8 @@
 //! Rows as arrays, one for each column: PostgreSQL takes any number of them in a
 //! statement of constant text, which is prepared once.
+//!
+//! `effects/rows.rs` shows the use: `columns!` defines the arrays, and a statement selects
+//! from `unnest`.
 
 /// Defines a struct with an array for each of a row's columns, listed with their
 /// SQL and Rust types, which writes them as `unnest(…) AS name (…)`.

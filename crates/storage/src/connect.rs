@@ -1,4 +1,8 @@
 //! Opening of the connection pools.
+//!
+//! SQLite has one connection that writes, four that read, and one for checkpoints.
+//! PostgreSQL has one pool for each role. Setup callbacks configure each connection
+//! when the pool opens it, on the main runtime.
 
 use std::fmt::Display;
 use std::time::Duration;

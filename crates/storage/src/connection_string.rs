@@ -1,4 +1,9 @@
 //! Parser of connection strings into their settings, in either form.
+//!
+//! `parse_settings` recognises the form: libpq's `host=db user=pia`, or .NET's
+//! `Host=db;Username=pia`. URLs are split by `postgres_target.rs` and `sqlite_target.rs`,
+//! which call `query` for the part after the question mark. Errors quote no part of a
+//! string, since a misparsed one may be a password.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -10,7 +15,7 @@ use crate::error::TargetError;
 /// Setting of a connection string.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Setting {
-    /// Number of the setting, counted from one.
+    /// Number of the setting, counted from one, by which errors name it.
     pub(crate) number: usize,
     /// Name in lower case, without spaces, underscores and hyphens: .NET's `SSL Mode` and libpq's
     /// `sslmode` are one.

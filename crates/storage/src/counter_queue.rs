@@ -1,4 +1,7 @@
 //! Queue of changes to counters that wait to be written together.
+//!
+//! Protocol: `put`; the caller who gets `true` becomes the writer, and calls `take` until
+//! it returns nothing. `counters.rs` is the only user.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

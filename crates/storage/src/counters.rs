@@ -1,4 +1,7 @@
 //! Counter updates of many callers at once, which need not survive a power cut.
+//!
+//! A combining queue: the first caller spawns a writer, which writes what others queue
+//! meanwhile (`counter_queue.rs`). Throttles of passwords and rate limits use it.
 
 use std::sync::Arc;
 

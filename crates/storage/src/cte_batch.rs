@@ -1,4 +1,6 @@
 //! Several writes to PostgreSQL in one statement.
+//!
+//! Example: `WITH write_0 AS (INSERT …), write_1 AS (UPDATE …) SELECT 1`.
 
 use diesel::QueryResult;
 use diesel::pg::Pg;

@@ -1,4 +1,8 @@
 //! Connection pools, and the choice of a connection.
+//!
+//! `reader`, `writer` and `counter` choose a connection. On SQLite there is one writer,
+//! whose commits a `counter` may leave to be synced later; on PostgreSQL all three take
+//! one of the same pool.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,13 +26,17 @@ use crate::target::{DatabaseKind, DatabaseTarget};
 #[derive(Clone)]
 pub struct Database {
     pub(crate) pools: Pools,
-    /// Pools of the role that sees the rows of all users.
+    /// Pools of the role that sees the rows of all users; `None` if there is none.
     pub(crate) maintenance: Option<Pools>,
     pub(crate) counts: CounterQueue,
+    /// Runtime that outlives all others, on which connections are driven.
     pub(crate) main: Handle,
+    /// True once the tables were found to be those of this version.
     pub(crate) migrated: Arc<AtomicBool>,
     statement_timeout: Duration,
+    /// Key of side effects; `None` until `with_effects`.
     seal: Option<ServerSeal>,
+    /// True while emails are queued.
     mail: LiveSetting<bool>,
 }
 

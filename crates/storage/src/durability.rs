@@ -1,4 +1,8 @@
 //! Durability of the commits of SQLite's one writer.
+//!
+//! Commits of counters need not survive a power cut, all others must. `db.rs` calls
+//! `relax` before the former and `restore` before the latter, on the one connection
+//! that writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

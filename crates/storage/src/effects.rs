@@ -1,4 +1,8 @@
 //! Writes a change's side effects in the change's transaction.
+//!
+//! `write_effects` belongs at the end of a change: audit entries, and sealed beside
+//! them identities and emails. Rows are built in `effects/rows.rs`; a caller who batches its
+//! own statements takes them from `effect_rows`.
 
 mod bindings;
 mod identity;

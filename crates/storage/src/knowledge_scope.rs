@@ -1,4 +1,8 @@
 //! Knowledge bases that groups search, and their quota.
+//!
+//! Three changes can add bases to a group: of a base, of a persona's bases, and of a
+//! persona's groups. They are in two crates, `storage-knowledge` and `storage-policy`,
+//! and so their common check is here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +20,9 @@ use crate::{DbError, DbUid, connection_trait};
 pub struct ExceededBases {
     /// Name of the group.
     pub group: String,
-    /// Maximum number of rows.
+    /// Maximum number of bases that the group searches.
     pub limit: i64,
-    /// Number that there would be.
+    /// Number of bases that it would search.
     pub current: i64,
 }
 

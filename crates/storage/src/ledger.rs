@@ -1,4 +1,9 @@
 //! Ledger of an account: the row that all its devices share.
+//!
+//! A change of an account's data locks the ledger first (`lock_ledger`), takes stamps
+//! from it (`stamps`), and counts itself with the last stamp and the growth
+//! (`count_change`). `take_ledger` locks and counts at once; `put_stamp` then adds
+//! the stamp and the growth.
 
 use std::time::Duration;
 
@@ -26,7 +31,7 @@ pub struct Ledger {
     pub was_reset: bool,
     /// Bytes of all stored data.
     pub stored_bytes: i64,
-    /// Bytes that members of the group may store, if the group limits them.
+    /// Bytes that the account may store by its group; `None` for the default.
     pub group_limit: Option<i64>,
 }
 

@@ -1,5 +1,11 @@
 //! Foundation of every storage adapter: connection strings, pools, macros, SQL
 //! types, tables and migrations, over SQLite or PostgreSQL.
+//!
+//! Path of a connection: `DatabaseTarget` (`target.rs`) parses the string, `start`
+//! (`start.rs`) migrates and opens the pools (`connect.rs`), and adapters get
+//! connections from `Database` (`db.rs`) through the macros in `macros.rs`. Read
+//! `db.rs` and `macros.rs` first: `on_conn!` reads, `in_tx!` writes, and
+//! `connection_trait!` declares methods for both databases.
 
 mod error;
 mod target;

@@ -1,4 +1,10 @@
 //! Macros that every query goes through.
+//!
+//! - `on_conn!`: one body on a connection, without a transaction.
+//! - `in_tx!`: one body in a write transaction, retried on PostgreSQL.
+//! - `lock_row!`: a row lock within such a transaction.
+//! - `in_time_order!`: order and cursor of a page.
+//! - `connection_trait!`: methods of a connection, for bodies that are shared.
 
 /// Runs one body against a connection of either backend, and returns its value
 /// or the error that prevented it, a [`DbError`](crate::DbError).

@@ -1,4 +1,8 @@
 //! Application of migrations, and the check for pending ones.
+//!
+//! Migrations are embedded from `migrations/sqlite` and `migrations/postgres`. On SQLite
+//! all pending ones are one transaction; on PostgreSQL each is its own, under a lock.
+//! `state` compares without applying anything.
 
 use std::collections::BTreeSet;
 use std::error::Error;

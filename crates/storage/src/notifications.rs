@@ -1,6 +1,9 @@
 //! Notifications between the processes that share a database of PostgreSQL.
 //!
 //! They only spare waiting: one may be lost, so whoever listens polls too.
+//!
+//! A writer calls `notify_processes` in its transaction; readers run `listen` on a task,
+//! and look at the database whenever they are woken.
 
 use std::time::Duration;
 

@@ -1,4 +1,7 @@
 //! Transactions on PostgreSQL whose statements do not wait for one another.
+//!
+//! Order of the calls: `begin`, `restrict_to`, statements on `shared`, `commit` or
+//! `roll_back`, `release`. Elsewhere `in_tx!` is simpler, and retries.
 
 use diesel::QueryResult;
 use diesel::pg::Pg;

@@ -1,4 +1,7 @@
 //! Opening of one connection to PostgreSQL.
+//!
+//! A `Connector` holds two configurations, with TLS and without. Mode `prefer` tries the
+//! first, and the second only if TLS itself failed.
 
 use std::error::Error;
 use std::io;

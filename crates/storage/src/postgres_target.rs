@@ -1,4 +1,8 @@
 //! Connection to PostgreSQL: server, user and TLS.
+//!
+//! `parse` reads any of the three forms into pairs, maps their names to libpq's
+//! (`NAMES`), and builds a configuration of tokio-postgres. TLS is taken out of it:
+//! `tls.rs` and `postgres.rs` implement the modes.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Maximum number of retries.
+/// Maximum number of retries after the first attempt.
 const MAX_RETRIES: u32 = 2;
 const FIRST_PAUSE: Duration = Duration::from_millis(10);
 

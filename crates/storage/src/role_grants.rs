@@ -1,4 +1,7 @@
-//! Grants of access for the runtime role to tables that another role owns.
+//! Roles of PostgreSQL, and grants of access to tables that another role owns.
+//!
+//! Migrations run as the owner of the tables. `migrations.rs` calls `grant_table_access`
+//! afterwards for each other role, so that new tables are accessible.
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;

@@ -2,6 +2,11 @@
 //!
 //! Tables with the policy `own_rows` are restricted if requests and maintenance have roles of
 //! their own.
+//!
+//! A transaction names its user with `restrict_to`, and the policy of a table compares
+//! its rows with that user. For such tables, adapters use `in_user_tx!` and
+//! `on_user_rows!` instead of `in_tx!` and `on_conn!`; work for all users takes
+//! `unrestricted`. `check` verifies the roles at the start.
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;

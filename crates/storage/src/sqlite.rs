@@ -1,4 +1,7 @@
 //! Opening of one connection to a file.
+//!
+//! `prepare` creates the file before the pools are built; `open` is called for each
+//! connection, with the pragmas of its purpose.
 
 use std::fs::{OpenOptions, Permissions};
 use std::io;

@@ -1,4 +1,4 @@
-//! SQLite's write-ahead log.
+//! SQLite's write-ahead log: its connection for checkpoints, and a count of writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,7 @@
 //! Path of the SQLite file.
+//!
+//! Accepted are URLs, pairs and plain paths. A database in memory is refused, since each
+//! connection of a pool would have its own.
 
 use std::path::PathBuf;
 

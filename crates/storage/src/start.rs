@@ -1,4 +1,8 @@
 //! Preparation of the database when the server starts.
+//!
+//! The server calls `start`, `--migrate-only` calls `migrate_only`. Up to three roles of
+//! PostgreSQL take part: one for requests, one that owns the tables and migrates, and
+//! one for maintenance, which sees the rows of all users.
 
 use crate::connect::DatabaseOptions;
 use crate::db::Database;

@@ -1,4 +1,7 @@
 //! Database named by a connection string.
+//!
+//! Parsing depends on the provider, which a setting names. `postgres_target.rs` and
+//! `sqlite_target.rs` have the rules.
 
 use std::fmt;
 use std::path::Path;

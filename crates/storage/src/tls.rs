@@ -1,4 +1,7 @@
 //! TLS to PostgreSQL, as libpq's `sslmode` and `sslrootcert` describe it.
+//!
+//! The modes differ in what `verifier.rs` checks: nothing (`prefer`, `require`), the chain
+//! (`verify-ca`), or also the name (`verify-full`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

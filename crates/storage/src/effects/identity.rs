@@ -1,5 +1,9 @@
 //! Identities in the audit log: sealed beside the entry, which stores only a
 //! commitment to them.
+//!
+//! The commitment is the SHA-256 of a random salt and the identity; both are sealed. An
+//! erasure deletes the sealed row: the commitment stays, is covered by the chain, and
+//! reveals nothing without the salt.
 
 use std::net::IpAddr;
 

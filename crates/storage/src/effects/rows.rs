@@ -1,4 +1,7 @@
 //! Rows of a change's side effects.
+//!
+//! `new_rows` builds and seals them. They are written by `join` on PostgreSQL, as arrays in
+//! one statement, and by `insert` on SQLite.
 
 use std::collections::HashMap;
 
