@@ -1,8 +1,9 @@
 //! ZIP archives of documents.
 //!
-//! Word, PowerPoint and Excel files are such archives. An archive counts what it
-//! inflates, over all entries together, so that a small file cannot expand without
-//! limit. Encrypted documents are OLE files instead, in which only that is recognised.
+//! Documents of Word, presentations and workbooks are such archives. An archive
+//! counts what it inflates, over all entries together, so that a small file cannot
+//! expand without limit. Encrypted documents are OLE files instead, in which only
+//! that is recognised.
 
 use std::io::{Cursor, Read, copy, sink};
 

@@ -41,7 +41,8 @@ pub(crate) enum Piece<'a> {
     Start(Tag<'a>),
     /// End of the element with this name without its prefix.
     End(String),
-    /// Text.
+    /// Text, character data, or an entity that was resolved; a text may be cut at any
+    /// of them.
     Text(String),
 }
 
