@@ -1,4 +1,8 @@
-//! Stores in memory, for tests.
+//! Stores in memory, for tests of ingestion, retrieval and reconciliation.
+//!
+//! One `InMemory` implements the ports of the database and of the vector store. A test
+//! may plan a `Fault` for a `Step`: the worker dies before or after it, the store
+//! refuses it, or the claim is lost. Tests then compare `Rows`.
 
 mod chunk_store;
 mod ingest_queue;
@@ -100,7 +104,7 @@ pub(crate) struct ChunkRow {
     pub(crate) is_published: bool,
 }
 
-/// Contents of the database.
+/// Contents of the database, which tests compare.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Rows {
     pub(crate) documents: BTreeMap<DocumentId, Row>,

@@ -109,7 +109,7 @@ pub trait DocumentStore: Send + Sync {
     /// excludes it.
     async fn find(&self, document: DocumentRef) -> Result<Option<Document>, Unavailable>;
 
-    /// Loads the file of a document; `None` as for [`find`](Self::find).
+    /// Loads the file of a document; `None` as for `find`.
     async fn content(&self, document: DocumentRef) -> Result<Option<DocumentContent>, Unavailable>;
 
     /// Loads a document for a member of this group, if the group
