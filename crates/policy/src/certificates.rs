@@ -19,7 +19,7 @@ const MAX_NAME_CHARS: usize = 255;
 pub struct TrustedCertificate {
     /// Id by which administrators remove it.
     pub id: CertificateId,
-    /// Name that administrators chose.
+    /// Name that administrators chose, or else the one in the certificate.
     pub name: String,
     /// SHA-1 of the certificate, as 40 upper-case hex digits.
     pub thumbprint: String,

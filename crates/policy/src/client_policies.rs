@@ -48,7 +48,7 @@ pub struct ClientPolicy {
     pub id: ClientPolicyId,
     /// Contents of the policy.
     pub draft: ClientPolicyDraft,
-    /// Time of the last change.
+    /// Time of the last change, which is the version that an update expects.
     pub updated_at: Timestamp,
 }
 
@@ -93,7 +93,7 @@ pub enum ClientPolicyError {
     /// No such policy.
     #[error("There is no such client policy.")]
     Unknown,
-    /// Policy was changed since the administrator loaded it.
+    /// Policy was changed since the administrator loaded it; nothing was stored.
     #[error("The client policy was changed in the meantime. Load it again.")]
     Stale,
     /// Policy to assign does not exist.

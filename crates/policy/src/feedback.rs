@@ -41,7 +41,8 @@ pub struct FeedbackSettings {
 pub struct FeedbackReceipt {
     /// Id of the report.
     pub id: FeedbackId,
-    /// True if an email about it is queued.
+    /// True if an email about it is queued: negative reports, while email is
+    /// configured and there are recipients.
     pub notified: bool,
 }
 

@@ -17,7 +17,7 @@ pub const EXPIRY_NOTICE: Duration = Duration::from_hours(30 * 24);
 /// Licence whose signature was verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Licence {
-    /// Id of the licence.
+    /// Id of the licence, by which the audit log names it.
     pub id: Uuid,
     /// Edition that it was sold as; one that this version does not know is possible.
     pub edition: String,

@@ -44,7 +44,7 @@ pub struct PublishedPersona {
     /// Time of its creation.
     #[serde(skip)]
     pub created_at: Timestamp,
-    /// Time of the last change.
+    /// Time of the last change, which is the version that an update expects.
     #[serde(skip)]
     pub updated_at: Timestamp,
 }

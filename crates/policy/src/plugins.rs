@@ -53,7 +53,7 @@ pub struct PublishedPlugin {
     pub package: Option<PluginPackage>,
     /// Path of the icon on this server; `None` without an icon.
     pub icon_url: Option<String>,
-    /// Time of the last change.
+    /// Time of the last change, which is the version that an update expects.
     #[serde(skip)]
     pub updated_at: Timestamp,
 }

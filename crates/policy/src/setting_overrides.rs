@@ -40,7 +40,7 @@ pub struct SettingOverride {
     pub value: OverrideValue,
     /// Time of the change.
     pub updated_at: Timestamp,
-    /// Administrator who made it; `None` if their account was deleted.
+    /// Administrator who made the change; `None` if their account was deleted.
     pub updated_by: Option<UserId>,
 }
 

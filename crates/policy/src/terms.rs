@@ -18,7 +18,7 @@ const MAX_NAME_CHARS: usize = 200;
 /// Terms of a licence that is issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Terms {
-    /// Id of the licence.
+    /// Id of the licence, which no other licence has.
     pub id: Uuid,
     /// Edition that it is sold as.
     pub edition: String,

@@ -45,7 +45,7 @@ impl FormCheck {
         Some(text)
     }
 
-    /// Reads a single line of text.
+    /// Trims a single line of text, as `text` does; control characters are refused.
     pub(crate) fn line(
         &mut self,
         field: &'static str,
@@ -59,7 +59,7 @@ impl FormCheck {
         Some(text)
     }
 
-    /// Refuses a missing value.
+    /// Refuses a missing value, in whose place the empty text is returned.
     pub(crate) fn required(&mut self, field: &'static str, text: Option<String>) -> String {
         if text.is_none() {
             self.refuse(field, "required", format!("{field} is required."));

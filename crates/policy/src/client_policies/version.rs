@@ -28,13 +28,13 @@ pub struct PolicyVersion {
 pub struct PolicyVersionEntry {
     /// Number, from 1 on.
     pub number: i32,
-    /// Name of the policy.
+    /// Name that the policy had after the write.
     pub name: String,
     /// Size of the document in UTF-8 bytes.
     pub document_bytes: usize,
     /// Time of the write.
     pub written_at: Timestamp,
-    /// Administrator who wrote it, if known.
+    /// Administrator who wrote it; `None` as in `PolicyVersion`.
     pub written_by: Option<UserId>,
 }
 
@@ -43,7 +43,7 @@ pub struct PolicyVersionEntry {
 pub struct SettingDifference {
     /// Section: `defaults` or `enforce`.
     pub section: String,
-    /// Name of the setting.
+    /// Name of the setting, as the documents spell it.
     pub setting: String,
     /// Value in the earlier document; `None` if it does not set it.
     pub before: Option<Value>,

@@ -10,7 +10,7 @@ const MAX_NAME_CHARS: usize = 100;
 pub struct Group {
     /// Id of the group.
     pub id: GroupId,
-    /// Name of the group.
+    /// Name of the group, unique without regard to case.
     pub name: GroupName,
     /// True if new accounts are members of it.
     pub is_default: bool,

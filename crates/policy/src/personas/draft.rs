@@ -57,7 +57,7 @@ pub struct PersonaContent {
     pub guardrails: Option<String>,
     /// Form of the answers, of up to 5,000 characters.
     pub output_format: Option<String>,
-    /// Up to 16 subjects.
+    /// Up to 16 subjects, each of up to 100 characters.
     pub expertise: Option<Vec<String>>,
     /// One of `assistant`, `analyst`, `creative`, `visionary`, `explainer`
     /// and `custom`.
@@ -65,7 +65,7 @@ pub struct PersonaContent {
     /// Type by which a group's settings choose the model, of up to 50
     /// characters.
     pub model_type: Option<String>,
-    /// Emoji that represents it.
+    /// Emoji that represents it, of up to 32 characters.
     pub emoji: Option<String>,
     /// Colour, as `#RRGGBB`.
     pub accent_color: Option<String>,

@@ -42,7 +42,7 @@ pub struct PluginContent {
     /// contain secrets.
     #[serde(serialize_with = "serialize_digest")]
     pub config_json: String,
-    /// Version of up to 50 characters.
+    /// Version of up to 50 characters; `1.0.0` if omitted.
     pub version: String,
 }
 
