@@ -40,7 +40,7 @@ impl AuditPart {
 /// Identity on one side of an audit entry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditIdentity {
-    /// Account, if known.
+    /// Account; `None` if the person has none or is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserId>,
     /// Network address of the request.

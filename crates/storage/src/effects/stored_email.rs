@@ -15,7 +15,7 @@ use crate::error::DbError;
 pub struct StoredEmail {
     /// Recipient's address.
     pub to: String,
-    /// Name of the template.
+    /// Name of the template in `mail`.
     #[serde(rename = "letter")]
     pub template: String,
     /// Values to fill in.
@@ -25,7 +25,7 @@ pub struct StoredEmail {
     pub language: Option<Language>,
     /// Time at which it was written.
     pub at: Timestamp,
-    /// Network address of the request that caused it.
+    /// Network address of the request that caused it; `None` without a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
     /// User agent of that request.
