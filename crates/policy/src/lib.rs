@@ -5,7 +5,7 @@
 //! The licence decides what the whole server may do: read `reading.rs`, which parses
 //! and verifies one, and then `licence.rs`, which answers questions about it. All else
 //! is administration, in files of one pattern: `<area>.rs` has the use case and its
-//! errors, `<area>/draft.rs` the rules for what administrators send, and
+//! errors, `<area>/draft.rs` the rules for what clients send, and
 //! `<area>/ports.rs` the store, whose doc lists what must hold under concurrent changes.
 
 mod certificates;

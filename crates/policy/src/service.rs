@@ -1,4 +1,7 @@
-//! Port of the server's setup.
+//! Port of the server's setup; implemented in `server/src/setup.rs`.
+//!
+//! `install` is for the setup pages: it needs the setup token instead of an account.
+//! `replace` is for administrators, through `licence_replacement.rs`.
 
 use async_trait::async_trait;
 use pia_kernel::{Secret, Timestamp, Unavailable};

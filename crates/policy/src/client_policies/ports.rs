@@ -1,4 +1,4 @@
-//! Store of client policies.
+//! Store of client policies; implemented in `storage-policy`.
 
 use async_trait::async_trait;
 use pia_kernel::{ClientPolicyId, GroupId, SideEffects, Timestamp, Unavailable, UserId};

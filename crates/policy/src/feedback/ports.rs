@@ -1,4 +1,4 @@
-//! Ports of feedback.
+//! Store of feedback; implemented in `storage-policy`.
 
 use async_trait::async_trait;
 use pia_kernel::{FeedbackId, Page, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable};

@@ -1,4 +1,5 @@
-//! Ports of group administration.
+//! Ports of group administration: the store, implemented in `storage-policy`, and the
+//! watch over changes, implemented in `server/src/bridges/group_watch.rs`.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId};

@@ -1,4 +1,4 @@
-//! Store of managed personas.
+//! Store of managed personas; implemented in `storage-policy`.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable};

@@ -1,4 +1,4 @@
-//! Store of plugins.
+//! Store of plugins; implemented in `storage-policy`.
 
 use async_trait::async_trait;
 use bytes::Bytes;

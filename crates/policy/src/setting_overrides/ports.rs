@@ -1,4 +1,5 @@
-//! Ports of changing settings.
+//! Ports of changing settings: the store, implemented in `storage-policy`, and the
+//! settings in force, implemented in `server/src/bridges/running_config.rs`.
 
 use async_trait::async_trait;
 use pia_kernel::{SideEffects, Unavailable};
