@@ -1,10 +1,10 @@
 //! Erasure of accounts, in SQL.
 //!
-//! `erase` tries until no conflict interrupts it: locks in the order of ARCHITECTURE.md,
-//! checks under them, `forget` (`forgetting.rs`), the side effects. The first attempt
-//! does not lock the number of accounts; if the account turns out to be an
-//! administrator's, a second attempt does. Afterwards SQLite's log is truncated, and
-//! `settle` retries that.
+//! `erase` is one transaction, which is tried again after a conflict: locks in the
+//! order of `docs/ARCHITECTURE.md`, checks under them, `forget` (`forgetting.rs`), and
+//! the side effects. The first attempt does not lock the number of accounts; if the
+//! account turns out to be an administrator's, a second attempt does. Afterwards
+//! SQLite's log is truncated, and `settle` retries that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
