@@ -1,4 +1,4 @@
-//! Rows of `knowledge_documents`, without the columns of ingestion.
+//! Rows of `knowledge_documents`, as managers of a base read them.
 
 use diesel::prelude::*;
 use pia_kernel::DocumentId;
