@@ -43,7 +43,7 @@ pub(crate) async fn fetch_user_info(
     };
 
     match http.get(address, Some(tokens.access_token().secret())).await {
-        Ok(body) => parse_user_info(&body, claims.subject()).unwrap_or_default(),
+        Ok(body) => user_info_or_name(&body, claims.subject(), name),
         Err(err) => {
             let error = &err as &dyn std::error::Error;
             tracing::warn!(error, "userinfo request failed");
@@ -52,7 +52,12 @@ pub(crate) async fn fetch_user_info(
     }
 }
 
-/// Parses userinfo; `None` if it is of another subject.
+/// Returns the userinfo of a response, or only the token's name if that cannot be used.
+fn user_info_or_name(body: &[u8], subject: &str, name: Option<String>) -> UserInfo {
+    parse_user_info(body, subject).unwrap_or_else(|| UserInfo { name, ..UserInfo::default() })
+}
+
+/// Parses userinfo; `None` if it is malformed or of another subject.
 fn parse_user_info(body: &[u8], subject: &str) -> Option<UserInfo> {
     let response: UserInfoResponse = serde_json::from_slice(body).ok()?;
     if response.sub != subject {
@@ -78,6 +83,17 @@ mod tests {
         assert!(parse_user_info(body, "ada").is_none());
         assert!(parse_user_info(b"<html>", "ada").is_none());
         assert_eq!(parse_user_info(body, "eve").unwrap().email_verified, Some(true));
+    }
+
+    #[test]
+    fn the_name_of_the_token_remains_if_the_userinfo_cannot_be_used() {
+        for body in [&br#"{"sub":"eve","email":"eve@example.org","name":"Eve"}"#[..], b"<html>"] {
+            let user_info = user_info_or_name(body, "ada", Some("Ada".to_owned()));
+
+            assert_eq!(user_info.name.as_deref(), Some("Ada"));
+            assert_eq!(user_info.email, None);
+            assert_eq!(user_info.email_verified, None);
+        }
     }
 
     #[test]

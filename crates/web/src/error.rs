@@ -243,10 +243,12 @@ impl ApiError {
 
 /// Responses that report an error.
 impl ApiError {
-    /// Returns the response in the form that the client reads.
+    /// Returns the response in the form that the client reads. It does not log
+    /// the cause, unlike [`error_response`](ResponseError::error_response), which
+    /// precedes each translation.
     pub(crate) fn response(&self, dialect: Dialect) -> HttpResponse {
         match dialect {
-            Dialect::Pia => self.error_response(),
+            Dialect::Pia => self.pia_response(),
             Dialect::OpenAi => self.openai_response(),
             Dialect::Scim => self.scim_response(),
         }
@@ -277,7 +279,12 @@ impl ApiError {
         body
     }
 
-    fn log(&self) {
+    fn pia_response(&self) -> HttpResponse {
+        self.head(self.0.status).json(self.body())
+    }
+
+    /// Logs the cause.
+    pub(crate) fn log(&self) {
         if let Some(cause) = &self.0.cause {
             tracing::error!(error = %Chain(&**cause), "request failed: {}", self.0.code);
         }
@@ -344,7 +351,7 @@ impl ResponseError for ApiError {
 
     fn error_response(&self) -> HttpResponse {
         self.log();
-        self.head(self.0.status).json(self.body())
+        self.pia_response()
     }
 }
 

@@ -156,6 +156,7 @@ fn session_ref<B>(response: &ServiceResponse<B>) -> Option<SessionRef> {
 /// connection together with the client's other requests on it.
 fn after_panic(id: &RequestId, entry: &Entry, dialect: Dialect) -> Error {
     let error = ApiError::internal("a handler panicked");
+    error.log();
     let mut response = error.response(dialect);
     response.headers_mut().insert(RequestId::HEADER, id.header_value());
     entry.write(0);

@@ -25,7 +25,6 @@ const SCIM_TYPES: [&str; 7] = [
 
 impl ApiError {
     pub(super) fn scim_response(&self) -> HttpResponse {
-        self.log();
         let ErrorParts { status, code, message, .. } = &*self.0;
         let mut body = json!({
             "schemas": ["urn:ietf:params:scim:api:messages:2.0:Error"],
