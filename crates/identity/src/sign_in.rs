@@ -99,9 +99,9 @@ impl SignIn {
         challenges: FactorChallenges,
         clock: Arc<dyn Clock>,
     ) -> Self {
-        let ledger = Arc::clone(&ports.throttle);
+        let store = Arc::clone(&ports.throttle);
         let throttle =
-            PasswordThrottle { ledger, rules: GuessRules::default(), clock: Arc::clone(&clock) };
+            PasswordThrottle { store, rules: GuessRules::default(), clock: Arc::clone(&clock) };
         Self { ports, sessions, challenges, throttle, clock }
     }
 
@@ -142,10 +142,10 @@ impl SignIn {
         let known_network = if was_there_before { from } else { None };
 
         // Counted before it is verified: concurrent guesses must not exceed the limit.
-        let guess = self.throttle.count(email, known_network).await?;
+        let guess = self.throttle.count_password(email, known_network).await?;
         let outcome = self.prove(candidate, password, program).await;
         match &outcome {
-            Ok(_) => self.throttle.right(&guess).await,
+            Ok(_) => self.throttle.clear(&guess).await,
             Err(SignInError::WrongCredentials) => {
                 let failure = FailedSignIn {
                     user,

@@ -79,7 +79,7 @@ impl FactorChallenges {
     ) -> Self {
         let rules = GuessRules::default();
         let clock = Arc::clone(&proofs.clock);
-        Self { store, throttle: PasswordThrottle { ledger: throttle, rules, clock }, proofs }
+        Self { store, throttle: PasswordThrottle { store: throttle, rules, clock }, proofs }
     }
 
     /// Opens a challenge and returns its token. The password must have been verified after the
@@ -127,7 +127,7 @@ impl FactorChallenges {
         };
         match redeemed {
             Ok(true) => {
-                self.throttle.right(&guess).await;
+                self.throttle.clear(&guess).await;
                 Ok(account)
             }
             Ok(false) => {

@@ -96,7 +96,7 @@ impl PasswordResets {
     ) -> Self {
         let rules = GuessRules::default();
         let clock = Arc::clone(&links.clock);
-        let throttle = PasswordThrottle { ledger: throttle, rules, clock };
+        let throttle = PasswordThrottle { store: throttle, rules, clock };
         Self { links: EmailTokens(links), passwords, throttle, caller_cache }
     }
 

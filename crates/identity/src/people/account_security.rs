@@ -118,7 +118,7 @@ impl AccountSecurity {
         let page = PageRequest { limit: KNOWN_SIGN_INS, after: None };
         let attempts = self.ports.log.page(user, page).await?;
         let networks = attempts.iter().filter_map(|it| it.device.network());
-        Ok(throttle::counts_of(user, &account.email, networks))
+        Ok(throttle::bucket_keys(user, &account.email, networks))
     }
 }
 
