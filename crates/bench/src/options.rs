@@ -79,19 +79,19 @@ impl Options {
         while let Some(argument) = rest.next() {
             let mut value = || rest.next().ok_or_else(|| format!("{argument} needs a value"));
             match argument.as_str() {
-                "--quick" => options.quick = true,
                 "--rounds" => options.rounds = Some(number(argument, value()?, 1000)?),
+                "--quick" => options.quick = true,
+                "--server" => options.server = Some(value()?.into()),
+                "--demo" => options.demo = Some(value()?.into()),
+                "--litellm" => options.litellm = Some(value()?.into()),
+                "--dbos" => options.dbos = Some(value()?.into()),
+                "--restate" => options.restate = Some(value()?.into()),
+                "--postgres-url" => options.postgres_url = Some(value()?.clone()),
+                "--postgres-log" => options.postgres_log = Some(value()?.into()),
                 "--users" => options.users = Some(number(argument, value()?, 100_000)?),
                 "--chunks" => options.chunks = Some(number(argument, value()?, 10_000_000)?),
                 "--embeddings" => options.embeddings = Some(value()?.clone()),
                 "--model" => options.model.clone_from(value()?),
-                "--postgres-log" => options.postgres_log = Some(value()?.into()),
-                "--server" => options.server = Some(value()?.into()),
-                "--demo" => options.demo = Some(value()?.into()),
-                "--dbos" => options.dbos = Some(value()?.into()),
-                "--restate" => options.restate = Some(value()?.into()),
-                "--litellm" => options.litellm = Some(value()?.into()),
-                "--postgres-url" => options.postgres_url = Some(value()?.clone()),
                 "--out" => options.out = Some(value()?.into()),
                 _ => return Err(format!("unknown argument {argument}\n\n{USAGE}").into()),
             }

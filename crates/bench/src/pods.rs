@@ -8,14 +8,14 @@ mod figures;
 mod instance;
 mod round;
 
-use pia_kernel::{GroupId, SystemClock};
+use pia_identity::DEFAULT_GROUP;
+use pia_kernel::SystemClock;
 use pia_pods::{ConnectorDraft, Connectors, GrantedPods, NoToolServers, PodRegistry};
 use pia_storage::Database;
 use pia_storage_pods::{SqlConnectors, SqlPodRegistry};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 use tokio_util::task::TaskTracker;
-use uuid::Uuid;
 
 use crate::failure::Outcome;
 use crate::measured::{self, Figures};
@@ -26,9 +26,6 @@ use crate::{database, machine};
 use figures::Metric;
 use instance::Instance;
 use round::Round;
-
-/// Group that every database has.
-const EVERYBODY: GroupId = GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
 
 const READING: &str = "\
 A pod of the crate `pia-pod` has a tool that echoes its arguments, and is connected to an instance in the
@@ -95,7 +92,7 @@ pub fn pods(options: &Options) -> Outcome<()> {
     publish(options, "pods", &render(plan, &names, &facts, &figures))
 }
 
-/// Creates a connector that is granted to everybody. Returns its token.
+/// Creates a connector that is granted to the default group. Returns its token.
 async fn create_token(db: &Database) -> Outcome<pia_kernel::Secret<String>> {
     let registry: Arc<dyn PodRegistry> =
         Arc::new(SqlPodRegistry::new(db.clone(), TaskTracker::new()));
@@ -107,7 +104,7 @@ async fn create_token(db: &Database) -> Outcome<pia_kernel::Secret<String>> {
         clock: Arc::new(SystemClock),
     };
 
-    let groups = vec![EVERYBODY];
+    let groups = vec![DEFAULT_GROUP];
     let draft = ConnectorDraft { name: "echo".to_owned(), groups, skill: None, mcp: None };
     let created = connectors.create(None, draft).await?;
 

@@ -16,9 +16,8 @@ use pia_assignments::{
     StepError, StepExecutor, StepProgress, StepRequest, StepResponse, StopMode, WorkerId,
     WorkflowEngine,
 };
-use pia_kernel::{
-    AssignmentId, Clock, GroupId, LiveSetting, SideEffects, SystemClock, Unavailable, UserId,
-};
+use pia_identity::DEFAULT_GROUP;
+use pia_kernel::{AssignmentId, Clock, LiveSetting, SideEffects, SystemClock, Unavailable, UserId};
 use pia_sealing::Sealer;
 use pia_storage::schema::accounts;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -30,8 +29,6 @@ use uuid::Uuid;
 use crate::database::master_keys;
 use crate::failure::Outcome;
 
-/// Group that every database has.
-const EVERYBODY: GroupId = GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
 /// Number of runs that a worker advances at once, the server's default.
 pub(super) const WORKERS: usize = 4;
 /// Lease of the worker. One of more than five minutes would count as that of a
@@ -85,7 +82,7 @@ impl Plane {
         administration.put_built_in().await?;
 
         for operator in operators.list().await? {
-            operators.grant(operator.id, vec![EVERYBODY], SideEffects::default()).await?;
+            operators.grant(operator.id, vec![DEFAULT_GROUP], SideEffects::default()).await?;
         }
 
         let assignments = Assignments {

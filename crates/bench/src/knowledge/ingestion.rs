@@ -8,7 +8,7 @@ use tokio::runtime::Runtime;
 use super::Plan;
 use super::embedders::{Provider, Timed};
 use super::figures::IngestMetric as Metric;
-use super::pipeline::{Pipeline, WORKERS};
+use super::pipeline::{IngestionResult, Pipeline, WORKERS};
 use super::sample::Sample;
 use crate::failure::Outcome;
 use crate::measured::Figures;
@@ -86,13 +86,14 @@ impl Run<'_> {
             self.runtime.block_on(pipeline.put(format!("Document {number}"), document(number)))?;
         }
 
-        let (elapsed, chunks) = pipeline.ingest(self.runtime, Arc::<Timed<E>>::clone(embedder))?;
+        let IngestionResult { elapsed, chunk_count } =
+            pipeline.ingest(self.runtime, Arc::<Timed<E>>::clone(embedder))?;
         let seconds = elapsed.as_secs_f64();
         let spent = embedder.spent();
-        let chunk_count = i32::try_from(chunks).map_or(f64::MAX, f64::from);
+        let chunks = i32::try_from(chunk_count).map_or(f64::MAX, f64::from);
         let capacity = seconds * f64::from(embedder.slots);
         let ingestion = [
-            chunk_count / seconds,
+            chunks / seconds,
             1.0 - spent.calls.as_secs_f64() / capacity,
             1.0 - spent.busy.as_secs_f64() / seconds,
         ];

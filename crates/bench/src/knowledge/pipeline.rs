@@ -1,4 +1,9 @@
-//! Pipeline of ingestion, as the server assembles it.
+//! Pipeline of ingestion and search, from the server's stores and services.
+//!
+//! It is composed here because the server's worker (`knowledge_worker.rs`) polls
+//! the queue and spawns tasks that never end. Here each worker is a thread that
+//! blocks on one document after the other and ends when none is due, so that the
+//! time is that of the ingestion alone.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,9 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use pia_kernel::{
-    Clock, DocumentId, GroupId, KnowledgeBaseId, LiveSetting, SideEffects, SystemClock,
-};
+use pia_identity::DEFAULT_GROUP;
+use pia_kernel::{Clock, DocumentId, KnowledgeBaseId, LiveSetting, SideEffects, SystemClock};
 use pia_knowledge::{
     BaseAccess, BaseChangeOutcome, BaseRef, BaseStore, ChunkingSettings, ContentChange,
     ContentType, Document, DocumentStatus, DocumentStore, DocumentStoreOutcome, Embedder,
@@ -20,18 +24,22 @@ use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
 use pia_vectors::EmbeddedVectors;
 use tokio::runtime::Runtime;
-use uuid::Uuid;
 
 use crate::database;
 use crate::failure::Outcome;
 
 /// Number of workers, the server's default.
 pub(super) const WORKERS: u32 = 4;
-/// Group that every database has.
-const OWNER: GroupId = GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
+/// Quota that no benchmark reaches.
 const PLENTY: i64 = 1_000_000_000_000;
 const QUOTAS: GroupQuotas =
     GroupQuotas { bases: PLENTY, documents: PLENTY, bytes: PLENTY, monthly_tokens: PLENTY };
+
+/// Time and size of an ingestion.
+pub(super) struct IngestionResult {
+    pub(super) elapsed: Duration,
+    pub(super) chunk_count: i64,
+}
 
 /// Base in a new database, and the store of its vectors.
 pub(super) struct Pipeline {
@@ -48,7 +56,7 @@ impl Pipeline {
         let id = KnowledgeBaseId::generate();
         let name = "Handbook".to_owned();
         let created_at = SystemClock.now();
-        let base = KnowledgeBase { id, owner: OWNER, name, prompt: None, created_at };
+        let base = KnowledgeBase { id, owner: DEFAULT_GROUP, name, prompt: None, created_at };
         let bases = SqlKnowledgeBases::new(db.clone());
         let created = bases.create(base, QUOTAS, SideEffects::default()).await?;
         if created != BaseChangeOutcome::Done {
@@ -62,12 +70,10 @@ impl Pipeline {
 
     /// Stores a document and queues it.
     pub(super) async fn put(&self, title: String, text: String) -> Outcome<()> {
-        let mut hash = [0; 32];
         let id = DocumentId::generate();
-        // No two documents may have the same hash; its bytes have no meaning.
-        for (byte, of_id) in hash.iter_mut().zip(id.0.into_bytes()) {
-            *byte = of_id;
-        }
+        // A duplicate hash would be rejected; the id makes it unique.
+        let mut hash = [0_u8; 32];
+        hash[..16].copy_from_slice(id.0.as_bytes());
 
         let content = NewContent {
             id,
@@ -80,18 +86,18 @@ impl Pipeline {
 
         let change = ContentChange { at: SystemClock.now(), by: None };
         let documents = SqlDocuments::new(self.db.clone());
-        match documents.put(self.reference(), content, QUOTAS, change).await? {
+        match documents.put(self.base_ref(), content, QUOTAS, change).await? {
             DocumentStoreOutcome::Created(_) => Ok(()),
             other => Err(format!("a document was not stored: {other:?}").into()),
         }
     }
 
-    /// Ingests all queued documents. Returns the time, and the number of chunks.
+    /// Ingests all queued documents.
     pub(super) fn ingest(
         &self,
         runtime: &Runtime,
         embedder: Arc<dyn Embedder>,
-    ) -> Outcome<(Duration, i64)> {
+    ) -> Outcome<IngestionResult> {
         let ingestion = self.ingestion(embedder);
         let start = Instant::now();
 
@@ -116,7 +122,10 @@ impl Pipeline {
             Some(document) => {
                 Err(format!("a document is {:?}: {:?}", document.status, document.error).into())
             }
-            None => Ok((elapsed, documents.iter().map(|it| it.chunk_count).sum())),
+            None => {
+                let chunk_count = documents.iter().map(|it| it.chunk_count).sum();
+                Ok(IngestionResult { elapsed, chunk_count })
+            }
         }
     }
 
@@ -125,7 +134,8 @@ impl Pipeline {
     pub(super) async fn ask(&self, question: &str) -> Outcome<f64> {
         let retrieval = self.retrieval();
         let start = Instant::now();
-        let bases = retrieval.bases(OWNER, None).await?.into_iter().map(|it| it.id).collect();
+        let bases =
+            retrieval.bases(DEFAULT_GROUP, None).await?.into_iter().map(|it| it.id).collect();
         let passages = retrieval.search(Question { bases, text: question.to_owned() }).await?;
         if passages.is_empty() {
             return Err("a question found nothing".into());
@@ -134,8 +144,14 @@ impl Pipeline {
     }
 
     fn retrieval(&self) -> Retrieval {
-        let settings =
-            RetrievalSettings { max_passages: 6, min_similarity: Some(0.0), min_rank_score: None };
+        let settings = RetrievalSettings {
+            // The server's default.
+            max_passages: 6,
+            // Generated texts are hardly similar to a question, but it must find some.
+            min_similarity: Some(0.0),
+            // There is no reranker.
+            min_rank_score: None,
+        };
         Retrieval {
             chunks: Arc::new(SqlChunks::new(self.db.clone())),
             embedder: Arc::new(HashedEmbedder),
@@ -148,7 +164,7 @@ impl Pipeline {
     }
 
     async fn documents(&self) -> Outcome<Vec<Document>> {
-        let documents = SqlDocuments::new(self.db.clone()).list(self.reference()).await?;
+        let documents = SqlDocuments::new(self.db.clone()).list(self.base_ref()).await?;
         Ok(documents.ok_or("the base is gone")?)
     }
 
@@ -161,7 +177,9 @@ impl Pipeline {
             vectors: Arc::<EmbeddedVectors>::clone(&self.vectors),
             settings: LiveSetting::new(IngestionSettings {
                 chunking: ChunkingSettings::default(),
+                // A failure ends the benchmark, so it is not retried.
                 max_attempts: 1,
+                // Longer than any document takes.
                 lease: Duration::from_mins(5),
                 default_monthly_tokens: PLENTY,
             }),
@@ -169,12 +187,12 @@ impl Pipeline {
         }
     }
 
-    fn reference(&self) -> BaseRef {
+    fn base_ref(&self) -> BaseRef {
         BaseRef { access: BaseAccess::Server, id: self.base }
     }
 }
 
-/// Extractor that takes files for text.
+/// Extractor that decodes every file as UTF-8.
 struct PlainText;
 
 #[async_trait]

@@ -1,9 +1,10 @@
 //! Instance of the server that serves pods alone.
 //!
-//! The parts are the server's own, without its other planes. With PostgreSQL a
-//! call to a pod of another instance goes through the relay in the database, with
-//! SQLite every link is local.
+//! It has the server's own uplink, registry, links and relay, and two routes
+//! that only the benchmark needs: what a call costs is compared with `/echo`, and
+//! a call from another instance with `/direct`.
 
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
@@ -32,10 +33,11 @@ use uuid::Uuid;
 
 use crate::failure::Outcome;
 
-/// Interval of saying that pods are connected.
-const KEEP_ALIVE: Duration = Duration::from_secs(2);
+/// Interval at which connected pods are reported to the registry, well below
+/// [`ALIVE`].
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(2);
 /// Number of calls that the pod takes at once.
-pub(super) const CALLS: usize = 16;
+pub(super) const MAX_CONCURRENT_CALLS: usize = 16;
 
 /// Instance of the server that serves pods alone.
 pub(super) struct Instance {
@@ -59,15 +61,7 @@ impl Instance {
         let mut tasks = JoinSet::new();
         tasks.spawn(keep_alive(Arc::clone(&registry), Arc::clone(&local)));
 
-        let link = if db.provider() == DatabaseKind::Postgres {
-            let relay = Arc::new(PodRelay::new(db.clone(), local, Arc::clone(&clock)));
-            let running = Arc::clone(&relay);
-            tasks.spawn(async move { running.run().await });
-            relay
-        } else {
-            local
-        };
-
+        let link = pod_link(db, local, Arc::clone(&clock), &mut tasks);
         let granted = GrantedPods::new(Arc::clone(&registry), Arc::clone(&clock));
         let plane = ToolPlane::new(granted.clone(), link);
 
@@ -101,8 +95,9 @@ impl Instance {
         runtime: &Runtime,
         token: &Secret<String>,
     ) -> Outcome<JoinSet<()>> {
-        let pod = Pod::new(&format!("http://{}", self.address), token)?;
-        let pod = pod.with_tool(Echo).with_max_concurrent_calls(CALLS);
+        let pod = Pod::new(&format!("http://{}", self.address), token)?
+            .with_tool(Echo)
+            .with_max_concurrent_calls(MAX_CONCURRENT_CALLS);
         let mut running = JoinSet::new();
         running.spawn_on(
             async move {
@@ -131,18 +126,38 @@ impl Tool for Echo {
     }
 }
 
+/// Returns the link over which pods are called. With PostgreSQL another instance
+/// may hold a pod's connection, which a relay reaches; with SQLite there is no
+/// other instance.
+fn pod_link(
+    db: &Database,
+    local: Arc<dyn PodLink>,
+    clock: Arc<dyn Clock>,
+    tasks: &mut JoinSet<()>,
+) -> Arc<dyn PodLink> {
+    if db.provider() != DatabaseKind::Postgres {
+        return local;
+    }
+
+    let relay = Arc::new(PodRelay::new(db.clone(), local, clock));
+    let running = Arc::clone(&relay);
+    tasks.spawn(async move { running.run().await });
+    relay
+}
+
+/// Reports the connected pods to the registry until dropped.
 async fn keep_alive(registry: Arc<dyn PodRegistry>, links: Arc<dyn PodLink>) {
     loop {
         let now = SystemClock.now();
         // A failure shows as calls that fail.
         registry.keep_alive(links.pods(), now, now + ALIVE).await.ok();
-        tokio::time::sleep(KEEP_ALIVE).await;
+        tokio::time::sleep(KEEP_ALIVE_INTERVAL).await;
     }
 }
 
 /// Serves the hub, an echo over WebSockets, and direct calls of pods.
 fn serve(uplink: Uplink, plane: ToolPlane) -> Outcome<SocketAddr> {
-    let (sender, started) = sync_channel(1);
+    let (sender, started) = sync_channel::<io::Result<Option<SocketAddr>>>(1);
     std::thread::spawn(move || {
         rt::System::new().block_on(async move {
             let uplink = Data::new(uplink);
@@ -159,18 +174,21 @@ fn serve(uplink: Uplink, plane: ToolPlane) -> Outcome<SocketAddr> {
             };
 
             let server = HttpServer::new(app).workers(1).disable_signals().tcp_nodelay(true);
-            let bound = server.bind((Ipv4Addr::LOCALHOST, 0));
-            let address = bound.as_ref().map(|it| it.addrs().first().copied());
-            sender.send(address.ok().flatten()).ok();
-
-            if let Ok(server) = bound {
-                server.run().await.ok();
+            match server.bind((Ipv4Addr::LOCALHOST, 0)) {
+                Ok(server) => {
+                    sender.send(Ok(server.addrs().first().copied())).ok();
+                    server.run().await.ok();
+                }
+                Err(err) => {
+                    sender.send(Err(err)).ok();
+                }
             }
         });
     });
-    started.recv()?.ok_or_else(|| "no port".into())
+    started.recv()??.ok_or_else(|| "no port".into())
 }
 
+/// Echoes texts over a WebSocket, for `Metric::RawEcho`.
 async fn echo(request: HttpRequest, payload: Payload) -> Result<HttpResponse, actix_web::Error> {
     let (response, mut session, messages) = actix_ws::handle(&request, payload)?;
     let mut messages = messages.aggregate_continuations();
@@ -184,6 +202,7 @@ async fn echo(request: HttpRequest, payload: Payload) -> Result<HttpResponse, ac
     Ok(response)
 }
 
+/// Calls a pod of this instance, for `Metric::Direct`.
 async fn direct(call: Json<(Uuid, PodCall)>, plane: Data<ToolPlane>) -> HttpResponse {
     let (pod, call) = call.into_inner();
     match plane.link.call(PodId(pod), call, ProgressSink::default()).await {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::try_join_all;
 use futures_util::{SinkExt as _, StreamExt as _};
+use pia_identity::DEFAULT_GROUP;
 use pia_kernel::{SideEffects, UserId};
 use pia_pods::{
     CallRecord, CallTarget, ConnectedPod, PodCall, PodCallOutcome, ProgressSink, ToolCaller,
@@ -15,9 +16,9 @@ use tokio::runtime::Runtime;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
+use super::Plan;
 use super::figures::Metric;
-use super::instance::{CALLS, Instance};
-use super::{EVERYBODY, Plan};
+use super::instance::{Instance, MAX_CONCURRENT_CALLS};
 use crate::answer::Response;
 use crate::connection::Connection;
 use crate::failure::Outcome;
@@ -68,14 +69,14 @@ impl Round<'_> {
 
         record(Metric::ReadCall, read);
         let start = Instant::now();
-        let each = self.plan.requests / CALLS;
-        self.runtime.block_on(try_join_all((0..CALLS).map(|_| async {
+        let each = self.plan.requests / MAX_CONCURRENT_CALLS;
+        self.runtime.block_on(try_join_all((0..MAX_CONCURRENT_CALLS).map(|_| async {
             for _ in 0..each {
                 call(plane).await?;
             }
             Outcome::Ok(())
         })))?;
-        record(Metric::Calls, count(each * CALLS) / start.elapsed().as_secs_f64());
+        record(Metric::Calls, count(each * MAX_CONCURRENT_CALLS) / start.elapsed().as_secs_f64());
 
         if let Some(other) = self.other {
             record(Metric::Across, self.p50(|| call(&other.plane))?);
@@ -158,7 +159,7 @@ fn echo_call() -> PodCall {
 
 /// Calls the tool as a chat does.
 async fn call(plane: &ToolPlane) -> Outcome<()> {
-    let caller = ToolCaller { user: UserId::generate(), group: EVERYBODY };
+    let caller = ToolCaller { user: UserId::generate(), group: DEFAULT_GROUP };
     let reply = plane.call(caller, "echo", ARGUMENTS, pending()).await?;
     if reply.into_text() == ARGUMENTS { Ok(()) } else { Err("another reply".into()) }
 }

@@ -100,7 +100,7 @@ impl World {
         let ports = SignInPorts {
             accounts: self.accounts(steps),
             app_passwords: app_passwords(self.app_password, steps),
-            throttle: ledger(self.attempt, steps),
+            throttle: password_throttle(self.attempt, steps),
             hasher: hasher(self.verdict, steps),
             log: failures(self.note, steps),
             verification: fakes::verification(self.requires_verification),
@@ -169,26 +169,26 @@ fn hasher(verdict: fn() -> Result<Verdict, Unavailable>, steps: &Steps) -> Arc<d
     Arc::new(hasher)
 }
 
-fn ledger(attempt: RateLimitOutcome, steps: &Steps) -> Arc<dyn PasswordThrottleStore> {
-    let mut ledger = MockPasswordThrottleStore::new();
+fn password_throttle(attempt: RateLimitOutcome, steps: &Steps) -> Arc<dyn PasswordThrottleStore> {
+    let mut throttle_store = MockPasswordThrottleStore::new();
     let log = logger(steps);
     let strangers = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, b"ada@example.org"));
-    ledger.expect_count().returning(move |key, rules, _| {
+    throttle_store.expect_count().returning(move |key, rules, _| {
         assert_eq!(rules, GuessRules::default());
         log(if key == format!("sign-in:{strangers}") { "count" } else { "count apart" });
         Ok(attempt)
     });
     let log = logger(steps);
-    ledger.expect_give_back().returning(move |_, _| {
+    throttle_store.expect_give_back().returning(move |_, _| {
         log("give back");
         Ok(())
     });
     let log = logger(steps);
-    ledger.expect_clear().returning(move |_| {
+    throttle_store.expect_clear().returning(move |_| {
         log("clear");
         Ok(())
     });
-    Arc::new(ledger)
+    Arc::new(throttle_store)
 }
 
 fn app_passwords(app_password: Option<AppPasswordId>, steps: &Steps) -> Arc<dyn AppPasswordStore> {
