@@ -1,28 +1,41 @@
 //! AI proxy: routing to models, prompts, responses, and usage.
+//!
+//! To begin with, read `turn.rs`: a turn is one question of a caller, and may
+//! take several calls of a model. A use case such as `chat.rs` parses the request
+//! (`request`) and passes its prompt to the `gateway`, where a `Turn` chooses the
+//! models (`routing`), reserves credits for each call (`credits`), calls the
+//! upstream (`ports`), runs tools of the server (`tools`, `knowledge`) and calls
+//! the model again with their results. `stream` reads the response, in full or
+//! in parts, and when the call ends its usage is charged.
 
-mod ai_caller;
-mod answering;
 mod background_chat;
 mod chat;
-mod credits;
 mod embeddings;
-mod error;
-mod gateway;
-mod guardrail;
-mod knowledge;
 mod models;
 mod optimize;
-mod personas;
-mod ports;
-mod request;
 mod reranking;
-mod routing;
-mod rules;
-mod settings;
+
+mod answering;
+mod gateway;
 mod single_call;
-mod stream;
-mod tools;
 mod turn;
+
+mod guardrail;
+mod request;
+mod routing;
+mod stream;
+
+mod knowledge;
+mod personas;
+mod tools;
+
+mod credits;
+mod rules;
+
+mod ai_caller;
+mod error;
+mod ports;
+mod settings;
 
 pub use ai_caller::AiCaller;
 pub use background_chat::{BackgroundAnswer, BackgroundChat};

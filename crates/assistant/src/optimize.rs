@@ -85,18 +85,13 @@ impl Optimize {
         let FullAnswer { body, mut metered_call, .. } = call.await?;
         let completion = completion::parse(&body);
         let cut_off = completion.as_ref().is_some_and(Completion::is_cut_off);
-        let text = match completion {
-            Some(completion) if !cut_off => strip_fence(&completion.text).to_owned(),
-            _ => String::new(),
-        };
-
-        if text.is_empty() {
+        let Some(text) = usable_text(completion) else {
             tracing::warn!(
                 upstream.model = metered_call.target.model,
                 "upstream model returned no text, or truncated text"
             );
             return Err(metered_call.fail_incomplete(cut_off));
-        }
+        };
 
         metered_call.end = CallEnd::Completed;
 
@@ -141,6 +136,14 @@ impl Optimize {
 
         Ok(UpstreamPrompt { model_hint, ..prompt(&text, &task, origin, language) })
     }
+}
+
+/// Returns the text of a response without its fence; `None` if it is missing,
+/// empty or cut off.
+fn usable_text(completion: Option<Completion>) -> Option<String> {
+    let completion = completion.filter(|it| !it.is_cut_off())?;
+    let text = strip_fence(&completion.text);
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 /// Returns the task: a built-in template, or else the user's instructions. An

@@ -1,8 +1,9 @@
 //! Removal of text that could be mistaken for a part of the prompt.
 
-/// Tags around the text to work on, and around a user's instructions.
-pub(crate) const TEXT: &str = "pia-text";
-pub(crate) const STYLE: &str = "pia-style";
+/// Tag of the fence around the text to work on.
+pub(crate) const TEXT_TAG: &str = "pia-text";
+/// Tag of the fence around a user's instructions, or around their description.
+pub(crate) const STYLE_TAG: &str = "pia-style";
 
 /// Replacement for a `<` that could open or close a fence.
 const HARMLESS: char = '\u{2039}';
@@ -27,8 +28,8 @@ pub(crate) fn clean(text: &str) -> String {
 pub(crate) fn strip_fence(answer: &str) -> &str {
     let answer = answer.trim();
     let inner = answer
-        .strip_prefix(&format!("<{TEXT}>"))
-        .and_then(|it| it.strip_suffix(&format!("</{TEXT}>")));
+        .strip_prefix(&format!("<{TEXT_TAG}>"))
+        .and_then(|it| it.strip_suffix(&format!("</{TEXT_TAG}>")));
     inner.unwrap_or(answer).trim()
 }
 
@@ -47,10 +48,10 @@ fn is_fence(after: &str) -> bool {
     let name: String = after
         .chars()
         .filter(|it| !it.is_whitespace() && !is_invisible(*it) && *it != '/')
-        .take(TEXT.len().max(STYLE.len()))
+        .take(TEXT_TAG.len().max(STYLE_TAG.len()))
         .map(|it| it.to_ascii_lowercase())
         .collect();
-    [TEXT, STYLE].iter().any(|fence| name.starts_with(fence))
+    [TEXT_TAG, STYLE_TAG].iter().any(|fence| name.starts_with(fence))
 }
 
 /// Returns whether a character is invisible, and a model may skip it.

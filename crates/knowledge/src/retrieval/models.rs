@@ -51,7 +51,7 @@ impl Retrieval {
         for (model, bases) in by_model {
             let dense = self.embed(&model, text).await?;
             let query = VectorQuery { bases, dense, terms: query_terms(text), limit };
-            ranked.extend(self.find_similar(query).await?.into_iter().enumerate());
+            ranked.extend(self.find_published(query).await?.into_iter().enumerate());
         }
 
         // Scores of different searches cannot be compared, but ranks can.
@@ -60,10 +60,14 @@ impl Retrieval {
         Ok(ranked.into_iter().map(|(_, candidate)| candidate).collect())
     }
 
-    async fn find_similar(&self, mut query: VectorQuery) -> Result<Vec<Candidate>, RetrievalError> {
+    /// Returns the published chunks that a query finds, best first.
+    async fn find_published(
+        &self,
+        mut query: VectorQuery,
+    ) -> Result<Vec<Candidate>, RetrievalError> {
         let mut published = self.published_passages(&query).await?;
         if !published.is_complete {
-            // Points of content that is not published yet have taken places.
+            // Points of unpublished content used up part of the limit, and were left out.
             query.limit = query.limit.saturating_mul(MORE_CANDIDATES);
             published = self.published_passages(&query).await?;
         }
