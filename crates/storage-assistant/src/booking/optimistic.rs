@@ -52,7 +52,7 @@ impl Batch {
         if self.requests.is_empty() || !self.settlements.is_empty() || !self.usage.is_empty() {
             return Ok(None);
         }
-        let Some(cached_rows) = window_cache.unchanged_rows(&self.keys()) else {
+        let Some(cached_rows) = window_cache.exclusive_rows(&self.keys()) else {
             return Ok(None);
         };
 

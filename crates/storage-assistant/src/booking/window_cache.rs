@@ -1,5 +1,8 @@
 //! Cache of windows. Another instance may have changed them since: they serve
 //! optimistic writes, which the database checks.
+//!
+//! A window that another instance writes too is not exclusive: optimistic writes
+//! of it would often fail, and cost more than reading.
 
 use std::collections::HashMap;
 
@@ -17,8 +20,8 @@ pub(crate) struct WindowCache {
 #[derive(Debug)]
 struct CachedWindow {
     row: WindowRow,
-    /// Set when, at its last read, no other instance had changed it since the
-    /// access before.
+    /// True unless the last read found another row than the cached one: then
+    /// another instance writes this window too. A first read counts as exclusive.
     exclusive: bool,
 }
 
@@ -43,11 +46,11 @@ impl WindowCache {
         }
     }
 
-    /// Returns the cached rows of these windows, if no other instance seems to change any of
-    /// them. Otherwise optimistic writes would cost more than reading.
-    pub(crate) fn unchanged_rows(&self, keys: &[String]) -> Option<Vec<WindowRow>> {
-        let known = keys.iter().filter_map(|key| self.windows.get(key));
-        known.map(|it| it.exclusive.then(|| it.row.clone())).collect()
+    /// Returns the cached rows of these windows, or `None` if any of them is not exclusive.
+    /// Windows that are not cached are left out (callers check for missing ones).
+    pub(crate) fn exclusive_rows(&self, keys: &[String]) -> Option<Vec<WindowRow>> {
+        let cached = keys.iter().filter_map(|key| self.windows.get(key));
+        cached.map(|it| it.exclusive.then(|| it.row.clone())).collect()
     }
 }
 
@@ -66,31 +69,56 @@ mod tests {
         row
     }
 
+    fn hour(used: i64) -> WindowRow {
+        window(WindowKind::Limit(BudgetPeriod::Hourly), used)
+    }
+
+    fn week(used: i64) -> WindowRow {
+        window(WindowKind::Limit(BudgetPeriod::GroupWeekly), used)
+    }
+
     #[test]
-    fn a_window_is_exclusive_unless_another_instance_changed_it_before_the_last_read() {
+    fn windows_that_are_not_cached_are_left_out() {
         let mut cache = WindowCache::default();
-        let hour = window(WindowKind::Limit(BudgetPeriod::Hourly), 1);
-        let week = window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 1);
-        let keys = [hour.key.clone(), week.key.clone()];
-        assert_eq!(cache.unchanged_rows(&keys), Some(Vec::new()));
+        assert_eq!(cache.exclusive_rows(&[hour(1).key]), Some(Vec::new()));
 
-        cache.record_read(&[hour.clone(), week.clone()]);
-        cache.record_written(vec![window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 2)]);
-        assert_eq!(
-            cache.unchanged_rows(&keys),
-            Some(vec![hour.clone(), window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 2)])
-        );
+        cache.record_read(&[week(1)]);
 
-        cache.record_read(&[hour.clone(), window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 3)]);
-        assert_eq!(cache.unchanged_rows(&keys), None);
-        assert_eq!(cache.unchanged_rows(&keys[..1]), Some(vec![hour]));
+        assert_eq!(cache.exclusive_rows(&[hour(1).key, week(1).key]), Some(vec![week(1)]));
+    }
 
-        cache.record_written(vec![window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 4)]);
-        cache.record_read(&[window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 4)]);
-        assert_eq!(
-            cache.unchanged_rows(&keys[1..]),
-            Some(vec![window(WindowKind::Limit(BudgetPeriod::GroupWeekly), 4)])
-        );
+    #[test]
+    fn windows_that_only_this_instance_wrote_are_exclusive() {
+        let mut cache = WindowCache::default();
+        cache.record_read(&[hour(1), week(1)]);
+
+        cache.record_written(vec![week(2)]);
+
+        let keys = [hour(1).key, week(1).key];
+        assert_eq!(cache.exclusive_rows(&keys), Some(vec![hour(1), week(2)]));
+    }
+
+    #[test]
+    fn a_window_that_another_instance_changed_is_not_exclusive() {
+        let mut cache = WindowCache::default();
+        cache.record_read(&[hour(1), week(1)]);
+
+        cache.record_read(&[hour(1), week(2)]);
+
+        assert_eq!(cache.exclusive_rows(&[hour(1).key, week(1).key]), None);
+        assert_eq!(cache.exclusive_rows(&[hour(1).key]), Some(vec![hour(1)]));
+    }
+
+    #[test]
+    fn a_window_is_exclusive_again_after_a_read_without_another_change() {
+        let mut cache = WindowCache::default();
+        cache.record_read(&[week(1)]);
+        cache.record_read(&[week(2)]);
+
+        cache.record_written(vec![week(3)]);
+        cache.record_read(&[week(3)]);
+
+        assert_eq!(cache.exclusive_rows(&[week(1).key]), Some(vec![week(3)]));
     }
 
     #[test]
@@ -98,7 +126,7 @@ mod tests {
         let mut cache = WindowCache::default();
 
         for number in 0..=MAX_CACHED_WINDOWS {
-            let mut row = window(WindowKind::Limit(BudgetPeriod::Hourly), 1);
+            let mut row = hour(1);
             row.key = number.to_string();
             cache.record_read(&[row]);
         }
