@@ -43,7 +43,7 @@ fn body_size(pages: &[Vec<Line>]) -> f64 {
         // The keys are sizes that are rounded to quarters, as text: they sort.
         let key = (line.size * 4.0).round().max(0.0).to_bits();
         let (count, size) = letters.entry(key).or_insert((0, line.size));
-        *count += line.letters();
+        *count += line.alphanumerics();
         *size = size.min(line.size);
     }
     letters.into_values().max_by_key(|(count, _)| *count).map_or(0.0, |(_, size)| size)
@@ -52,7 +52,7 @@ fn body_size(pages: &[Vec<Line>]) -> f64 {
 /// Returns the median distance of lines, in sizes of their fonts.
 fn usual_gap(page: &[Line]) -> f64 {
     let mut gaps: Vec<f64> =
-        page.iter().map(|it| it.gap / it.size).filter(|it| (0.5..3.0).contains(it)).collect();
+        page.iter().map(|it| it.line_gap / it.size).filter(|it| (0.5..3.0).contains(it)).collect();
     gaps.sort_by(f64::total_cmp);
     gaps.get(gaps.len() / 2).copied().unwrap_or(1.2)
 }
@@ -60,7 +60,8 @@ fn usual_gap(page: &[Line]) -> f64 {
 /// Returns whether a line is in the paragraph of the line above it.
 fn continues(above: &Line, line: &Line, usual_gap: f64) -> bool {
     let ratio = (above.size / line.size).max(line.size / above.size);
-    let is_near = line.gap > -0.5 * line.size && line.gap < usual_gap * PARAGRAPH_GAP * line.size;
+    let is_near =
+        line.line_gap > -0.5 * line.size && line.line_gap < usual_gap * PARAGRAPH_GAP * line.size;
     ratio < OTHER_SIZE && is_near
 }
 

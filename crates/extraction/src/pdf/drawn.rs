@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use hayro_interpret::kurbo::Point;
 
-use super::glyph::Placed;
+use super::glyph::PlacedGlyph;
+
 /// Distance within which a repeated glyph is bold print or a shadow, not a new
 /// glyph, in sizes of the font.
 const MAX_SHADOW: f64 = 0.1;
@@ -24,7 +25,7 @@ pub(super) struct DrawnGlyphs(HashMap<(char, u64, u64), Point>);
 impl DrawnGlyphs {
     /// Inserts a glyph. Returns false if it is empty or was drawn before at
     /// about this place.
-    pub(super) fn insert(&mut self, text: &str, glyph: &Placed) -> bool {
+    pub(super) fn insert(&mut self, text: &str, glyph: &PlacedGlyph) -> bool {
         let Some(character) = text.chars().next() else { return false };
 
         let width = (glyph.end - glyph.start).hypot();

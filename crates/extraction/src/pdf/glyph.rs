@@ -11,7 +11,7 @@ const DEFAULT_ADVANCE: f64 = 0.5;
 
 /// Glyph that was placed on a page.
 #[derive(Debug)]
-pub(super) struct Placed {
+pub(super) struct PlacedGlyph {
     /// Point where it begins, on the baseline.
     pub(super) start: Point,
     /// Point where the next one begins.
@@ -22,7 +22,7 @@ pub(super) struct Placed {
     pub(super) size: f64,
 }
 
-impl Placed {
+impl PlacedGlyph {
     /// Places a glyph; `None` if it has no size.
     pub(super) fn new(
         glyph: &PositionedGlyph<'_>,

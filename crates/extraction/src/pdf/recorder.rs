@@ -11,7 +11,7 @@ use hayro_interpret::{
 };
 
 use super::drawn::DrawnGlyphs;
-use super::glyph::{Placed, characters};
+use super::glyph::{PlacedGlyph, characters};
 use super::line::Line;
 use crate::extraction::MAX_TEXT_BYTES;
 
@@ -53,12 +53,14 @@ impl Recorder {
     }
 
     /// Appends a glyph to the last line or to a new one, which no space begins.
-    fn push(&mut self, text: String, glyph: Placed) {
+    fn push(&mut self, text: String, glyph: PlacedGlyph) {
         let unplaced = match self.page.last_mut() {
             Some(line) => line.push(text, glyph),
-            None => Some((text, glyph)),
+            None => Err((text, glyph)),
         };
-        if let Some((text, glyph)) = unplaced.filter(|(text, _)| !text.trim().is_empty()) {
+        if let Err((text, glyph)) = unplaced
+            && !text.trim().is_empty()
+        {
             // A line costs more than its text.
             self.len += size_of::<Line>();
             let line = Line::new(text, glyph, self.page.last());
@@ -70,7 +72,7 @@ impl Recorder {
 impl Device<'_> for Recorder {
     fn draw_glyph_run(&mut self, run: &GlyphRun<'_, '_>, props: DrawProps<'_>, _mode: &DrawMode) {
         for glyph in run.glyphs() {
-            let Some(placed) = Placed::new(glyph, props.transform, run.writing_mode()) else {
+            let Some(placed) = PlacedGlyph::new(glyph, props.transform, run.writing_mode()) else {
                 continue;
             };
             let Some(text) = characters(glyph) else {
