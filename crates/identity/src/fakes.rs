@@ -1,11 +1,11 @@
 //! Stateful fakes of second factors and emails.
 
+mod accounts;
 mod counts;
-mod post;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use pia_kernel::{
@@ -24,16 +24,19 @@ use crate::ports::{
 };
 use crate::sessions::access_tokens::SessionRef;
 
-pub(crate) use post::{Post, session_ref, verification};
+pub(crate) use accounts::{InMemoryAccounts, session_ref, verification};
 
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
 
-/// State of one user.
+/// Second factor, challenges and emails of one user, in memory.
+///
+/// It implements six ports: [`FactorStore`], [`ChallengeStore`], [`SecretBox`] and [`SessionStarts`]
+/// here, and the two stores that count wrong proofs and answers in `counts`.
 #[derive(Default)]
-pub(crate) struct Factors {
-    pub(crate) state: Mutex<State>,
-    attempts: AtomicU32,
-    throttle: AtomicU32,
+pub(crate) struct InMemoryFactors {
+    state: Mutex<State>,
+    wrong_proofs: AtomicU32,
+    wrong_answers: AtomicU32,
 }
 
 #[derive(Default)]
@@ -47,8 +50,8 @@ pub(crate) struct State {
     pub(crate) emails: Vec<QueuedEmail>,
     /// True if the account has no password.
     pub(crate) without_password: bool,
-    /// Start time of the caller's session.
-    pub(crate) began_at: Option<Timestamp>,
+    /// Time of the last proof in the caller's session, at first that of its sign-in.
+    pub(crate) proved_at: Option<Timestamp>,
     /// Session that the last change left open.
     pub(crate) surviving_session: Option<SessionId>,
     /// Sealed secrets that were replaced, each with its replacement.
@@ -69,12 +72,17 @@ pub(crate) enum Meanwhile {
     Changed,
 }
 
-impl Factors {
-    /// Returns a user whose authenticator app displays no valid code.
+impl InMemoryFactors {
+    /// Creates a user with a second factor, whose authenticator app displays no valid code.
     pub(crate) fn on() -> Arc<Self> {
         let factor = Some(Factor { sealed: Vec::new(), state: FactorState::On });
         let state = Mutex::new(State { factor, ..State::default() });
         Arc::new(Self { state, ..Self::default() })
+    }
+
+    /// Locks the state. The guard must be dropped before another call of this fake.
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
     }
 
     pub(crate) fn challenges(self: &Arc<Self>, clock: Arc<dyn Clock>) -> FactorChallenges {
@@ -103,28 +111,28 @@ impl Factors {
 
     /// Returns the number of wrong answers to challenges.
     pub(crate) fn wrong_answers(&self) -> u32 {
-        self.throttle.load(Ordering::SeqCst)
+        self.wrong_answers.load(Ordering::SeqCst)
     }
 
     /// Returns the number of wrong proofs.
-    pub(crate) fn wrong(&self) -> u32 {
-        self.attempts.load(Ordering::SeqCst)
+    pub(crate) fn wrong_proofs(&self) -> u32 {
+        self.wrong_proofs.load(Ordering::SeqCst)
     }
 
     pub(crate) fn audited(&self) -> Vec<&'static str> {
-        self.state.lock().unwrap().audit.iter().map(|it| it.action).collect()
+        self.state().audit.iter().map(|it| it.action).collect()
     }
 
-    /// Sets that the account has no password and that its session began then, if ever.
-    pub(crate) fn has_no_password(&self, began_at: Option<Timestamp>) {
-        let mut state = self.state.lock().unwrap();
+    /// Removes the account's password and sets the time of the session's last proof.
+    pub(crate) fn remove_password(&self, proved_at: Option<Timestamp>) {
+        let mut state = self.state();
         state.without_password = true;
-        state.began_at = began_at;
+        state.proved_at = proved_at;
     }
 
     /// Returns the names of the queued emails.
     pub(crate) fn emails(&self) -> Vec<&'static str> {
-        self.state.lock().unwrap().emails.iter().map(|it| it.name).collect()
+        self.state().emails.iter().map(|it| it.name).collect()
     }
 
     /// Returns a store that has every account. The one found last is also found by any address.
@@ -139,7 +147,7 @@ impl Factors {
         let factors = Arc::clone(self);
         accounts.expect_by_email().returning(move |_| {
             let account = account(*found_user.lock().unwrap());
-            let has_password = !factors.state.lock().unwrap().without_password;
+            let has_password = !factors.state().without_password;
             let password_hash = has_password.then(|| Secret::new("kept".to_owned()));
             Ok(Some(Credentials { account, password_hash }))
         });
@@ -149,7 +157,7 @@ impl Factors {
 
 impl State {
     /// Consumes a proof as the store does. Returns whether it was valid.
-    pub(crate) fn spend(&mut self, verified_proof: VerifiedProof) -> bool {
+    pub(crate) fn consume_proof(&mut self, verified_proof: VerifiedProof) -> bool {
         if !self.factor.as_ref().is_some_and(|it| it.state == FactorState::On) {
             return false;
         }
@@ -192,13 +200,13 @@ fn hasher() -> Arc<dyn PasswordHasher> {
 }
 
 #[async_trait]
-impl FactorStore for Factors {
+impl FactorStore for InMemoryFactors {
     async fn factor(&self, _: UserId) -> Result<Option<Factor>, Unavailable> {
-        Ok(self.state.lock().unwrap().factor.clone())
+        Ok(self.state().factor.clone())
     }
 
     async fn codes_left(&self, _: UserId) -> Result<u32, Unavailable> {
-        Ok(u32::try_from(self.state.lock().unwrap().codes.len()).unwrap())
+        Ok(u32::try_from(self.state().codes.len()).unwrap())
     }
 
     async fn begin(
@@ -208,7 +216,7 @@ impl FactorStore for Factors {
         at: Timestamp,
     ) -> Result<EnrolmentOutcome, Unavailable> {
         let state = FactorState::Pending { at };
-        self.state.lock().unwrap().factor = Some(Factor { sealed: sealed.to_vec(), state });
+        self.state().factor = Some(Factor { sealed: sealed.to_vec(), state });
         Ok(EnrolmentOutcome::Pending)
     }
 
@@ -219,7 +227,7 @@ impl FactorStore for Factors {
         step: Step,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state();
         state.factor = Some(Factor { sealed: sealed.to_vec(), state: FactorState::On });
         state.last_step = Some(step);
         state.codes = codes.to_vec();
@@ -232,8 +240,8 @@ impl FactorStore for Factors {
         change: FactorChange,
         verified_proof: VerifiedProof,
     ) -> Result<bool, Unavailable> {
-        let mut state = self.state.lock().unwrap();
-        let is_valid = state.spend(verified_proof);
+        let mut state = self.state();
+        let is_valid = state.consume_proof(verified_proof);
         if is_valid {
             state.factor = None;
             state.codes.clear();
@@ -249,8 +257,8 @@ impl FactorStore for Factors {
         verified_proof: VerifiedProof,
         codes: &[RecoveryHash],
     ) -> Result<bool, Unavailable> {
-        let mut state = self.state.lock().unwrap();
-        let is_valid = state.spend(verified_proof);
+        let mut state = self.state();
+        let is_valid = state.consume_proof(verified_proof);
         if is_valid {
             state.codes = codes.to_vec();
             state.changed(change);
@@ -265,8 +273,8 @@ impl FactorStore for Factors {
         _: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        let mut state = self.state.lock().unwrap();
-        let is_valid = state.spend(verified_proof);
+        let mut state = self.state();
+        let is_valid = state.consume_proof(verified_proof);
         if is_valid {
             state.write(effects);
         }
@@ -274,7 +282,7 @@ impl FactorStore for Factors {
     }
 
     async fn reseal(&self, _: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable> {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state();
         state.resealed.push((old.to_vec(), new.to_vec()));
         Ok(())
     }
@@ -285,9 +293,9 @@ impl FactorStore for Factors {
 }
 
 #[async_trait]
-impl ChallengeStore for Factors {
+impl ChallengeStore for InMemoryFactors {
     async fn open(&self, challenge: NewChallenge) -> Result<SessionStartOutcome, Unavailable> {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state();
         if state.meanwhile == Some(Meanwhile::Changed) {
             return Ok(SessionStartOutcome::Stale);
         }
@@ -301,14 +309,14 @@ impl ChallengeStore for Factors {
         max: u32,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
-        let state = self.state.lock().unwrap();
+        let state = self.state();
         let open_challenge =
             state.challenges.get(&hash).filter(|(it, tries)| it.expires_at > now && *tries < max);
         Ok(open_challenge.map(|(it, _)| it.user))
     }
 
     async fn attempt(&self, hash: TokenHash, max: u32, _: Timestamp) -> Result<bool, Unavailable> {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state();
         let Some((_, tries)) = state.challenges.get_mut(&hash) else { return Ok(false) };
         *tries += 1;
         Ok(*tries <= max)
@@ -316,11 +324,11 @@ impl ChallengeStore for Factors {
 
     async fn redeem(&self, redemption: Redemption) -> Result<RedemptionOutcome, Unavailable> {
         let Redemption { hash, user, verified: verified_proof, at, effects } = redemption;
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state();
         if !state.challenges.contains_key(&hash) {
             return Ok(RedemptionOutcome::Gone);
         }
-        if !state.spend(verified_proof) {
+        if !state.consume_proof(verified_proof) {
             return Ok(RedemptionOutcome::Stale);
         }
         state.challenges.remove(&hash);
@@ -336,14 +344,14 @@ impl ChallengeStore for Factors {
 }
 
 #[async_trait]
-impl SecretBox for Factors {
+impl SecretBox for InMemoryFactors {
     async fn seal(
         &self,
         user: UserId,
         purpose: &'static str,
         secret: &Secret<Vec<u8>>,
     ) -> Result<Option<Vec<u8>>, Unavailable> {
-        let gone = self.state.lock().unwrap().meanwhile == Some(Meanwhile::Deleted);
+        let gone = self.state().meanwhile == Some(Meanwhile::Deleted);
         Ok((!gone).then(|| [user.0.as_bytes(), purpose.as_bytes(), secret.expose()].concat()))
     }
 
@@ -353,25 +361,25 @@ impl SecretBox for Factors {
         purpose: &'static str,
         sealed: &[u8],
     ) -> Result<Option<Secret<Vec<u8>>>, Unavailable> {
-        let is_lost = self.state.lock().unwrap().key_lost;
+        let is_lost = self.state().key_lost;
         let label = [user.0.as_bytes(), purpose.as_bytes()].concat();
         let secret = if is_lost { None } else { sealed.strip_prefix(&label[..]) };
         Ok(secret.map(|it| Secret::new(it.to_vec())))
     }
 
     fn is_outdated(&self, _: &[u8]) -> bool {
-        self.state.lock().unwrap().key_changed
+        self.state().key_changed
     }
 }
 
 #[async_trait]
-impl SessionStarts for Factors {
+impl SessionStarts for InMemoryFactors {
     async fn proved_at(&self, _: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
-        Ok(self.state.lock().unwrap().began_at)
+        Ok(self.state().proved_at)
     }
 
     async fn prove(&self, _: SessionRef, at: Timestamp) -> Result<(), Unavailable> {
-        self.state.lock().unwrap().began_at = Some(at);
+        self.state().proved_at = Some(at);
         Ok(())
     }
 }

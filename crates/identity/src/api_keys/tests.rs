@@ -7,14 +7,14 @@ use pia_kernel::SessionId;
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::fakes::{Factors, PASSWORD};
+use crate::fakes::{InMemoryFactors, PASSWORD};
 use crate::people::account::CallerState;
 use crate::ports::{ApiKeyHash, MockAccountStore, MockApiKeyStore};
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 struct World {
-    factors: Arc<Factors>,
+    factors: Arc<InMemoryFactors>,
     stored: Arc<Mutex<Vec<NewApiKey>>>,
     keys: ApiKeys,
     caller_cache: CallerCache,
@@ -23,7 +23,7 @@ struct World {
 
 /// Returns a world whose store is full with this number of keys.
 fn world_of(capacity: usize) -> World {
-    let factors = Arc::<Factors>::default();
+    let factors = Arc::<InMemoryFactors>::default();
     let stored: Arc<Mutex<Vec<NewApiKey>>> = Arc::default();
     let mut store = MockApiKeyStore::new();
     let rows = Arc::clone(&stored);
@@ -35,7 +35,7 @@ fn world_of(capacity: usize) -> World {
             return Ok(CredentialStoreOutcome::Full);
         }
         rows.push(new);
-        store_factors.state.lock().unwrap().write(effects);
+        store_factors.state().write(effects);
         Ok(CredentialStoreOutcome::Done)
     });
     let rows = Arc::clone(&stored);
@@ -46,7 +46,7 @@ fn world_of(capacity: usize) -> World {
             |it: &NewApiKey| it.by.user == removal.key.user && it.entry.id == removal.key.key;
         let Some(index) = rows.iter().position(is_removed) else { return Ok(false) };
         let removed_entry = rows.remove(index).entry;
-        store_factors.state.lock().unwrap().write(effects(removal, &removed_entry.name));
+        store_factors.state().write(effects(removal, &removed_entry.name));
         Ok(true)
     });
     let clock = Arc::new(FixedClock(NOW));
@@ -100,7 +100,7 @@ async fn a_key_is_created_and_its_owner_is_emailed() {
     assert_eq!(stored_hashes, [codes::hash(created.key.expose()).unwrap()]);
     assert_eq!(world.factors.audited(), ["ApiKey.Created"]);
     let email = QueuedEmail::new("api-key-added").with("name", "Nightly");
-    assert_eq!(world.factors.state.lock().unwrap().emails, [email]);
+    assert_eq!(world.factors.state().emails, [email]);
 }
 
 #[tokio::test]
@@ -112,7 +112,7 @@ async fn without_a_valid_proof_no_key_is_created() {
 
     assert!(matches!(silent, Err(CreateApiKeyError::Owner(OwnerError::Missing))));
     assert!(matches!(refusal, Err(CreateApiKeyError::Owner(OwnerError::Wrong))));
-    assert_eq!(world.factors.wrong(), 1);
+    assert_eq!(world.factors.wrong_proofs(), 1);
     assert!(world.stored.lock().unwrap().is_empty());
 }
 

@@ -10,7 +10,7 @@ use pia_testkit::FixedClock;
 use super::*;
 use crate::factors;
 use crate::factors::proofs::FactorAnswer;
-use crate::fakes::{Factors, PASSWORD};
+use crate::fakes::{InMemoryFactors, PASSWORD};
 use crate::people::account::CallerState;
 use crate::ports::{
     AppPasswordHash, EndEffects, Factor, FactorState, MockAccountStore, RecoveryHash,
@@ -21,7 +21,7 @@ const CODE: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
 /// Store of a user's app passwords and factors, in memory.
 struct Memory {
-    factors: Arc<Factors>,
+    factors: Arc<InMemoryFactors>,
     stored: Mutex<Vec<NewAppPassword>>,
 }
 
@@ -38,9 +38,9 @@ impl AppPasswordStore for Memory {
         if stored.len() >= max {
             return Ok(CredentialStoreOutcome::Full);
         }
-        let mut state = self.factors.state.lock().unwrap();
+        let mut state = self.factors.state();
         let spent = matches!(verified_proof, VerifiedProof::Password | VerifiedProof::SignIn);
-        if !spent && !state.spend(verified_proof) {
+        if !spent && !state.consume_proof(verified_proof) {
             return Ok(CredentialStoreOutcome::Stale);
         }
         stored.push(new);
@@ -79,13 +79,13 @@ impl AppPasswordStore for Memory {
             return Ok(false);
         };
         let removed_password = stored.remove(index);
-        self.factors.state.lock().unwrap().write(effects(user, at, &removed_password.name));
+        self.factors.state().write(effects(user, at, &removed_password.name));
         Ok(true)
     }
 }
 
 struct World {
-    factors: Arc<Factors>,
+    factors: Arc<InMemoryFactors>,
     memory: Arc<Memory>,
     passwords: AppPasswords,
     caller_cache: CallerCache,
@@ -93,7 +93,7 @@ struct World {
 }
 
 fn world() -> World {
-    let factors = Arc::<Factors>::default();
+    let factors = Arc::<InMemoryFactors>::default();
     let memory = Arc::new(Memory { factors: Arc::clone(&factors), stored: Mutex::default() });
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let mut accounts = MockAccountStore::new();
@@ -130,7 +130,7 @@ impl World {
     fn with_factor(self) -> Self {
         let code =
             factors::recovery_codes::hash(self.session_ref.user, &Secret::new(CODE.to_owned()));
-        let mut state = self.factors.state.lock().unwrap();
+        let mut state = self.factors.state();
         state.factor = Some(Factor { sealed: Vec::new(), state: FactorState::On });
         state.codes = code.into_iter().collect::<Vec<RecoveryHash>>();
         drop(state);
@@ -151,8 +151,8 @@ async fn an_app_password_is_created_and_its_owner_is_emailed() {
     assert_eq!(world.memory.stored.lock().unwrap().first().map(|it| it.hash), hash);
     assert_eq!(world.factors.audited(), ["app_password.added"]);
     let email = QueuedEmail::new("app-password-added").with("name", "Desktop");
-    assert_eq!(world.factors.state.lock().unwrap().emails, [email]);
-    assert_eq!(world.factors.wrong(), 0);
+    assert_eq!(world.factors.state().emails, [email]);
+    assert_eq!(world.factors.wrong_proofs(), 0);
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn without_a_valid_proof_none_is_created() {
     for refusal in [wrong, invented] {
         assert!(matches!(refusal, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
     }
-    assert_eq!(world.factors.wrong(), 2);
+    assert_eq!(world.factors.wrong_proofs(), 2);
     assert!(world.memory.stored.lock().unwrap().is_empty());
 }
 
@@ -181,7 +181,7 @@ async fn a_recovery_code_is_a_valid_proof_once() {
     assert!(created.is_ok());
     assert!(matches!(again, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
     assert_eq!(world.factors.audited(), ["recovery_code.used", "app_password.added"]);
-    assert_eq!(world.factors.wrong(), 1);
+    assert_eq!(world.factors.wrong_proofs(), 1);
 }
 
 #[tokio::test]
@@ -192,7 +192,7 @@ async fn the_owner_is_emailed_about_a_recovery_code_as_proof() {
 
     let used = QueuedEmail::new("recovery-code-used");
     let added = QueuedEmail::new("app-password-added").with("name", "Desktop");
-    assert_eq!(world.factors.state.lock().unwrap().emails, [used, added]);
+    assert_eq!(world.factors.state().emails, [used, added]);
 }
 
 #[tokio::test]

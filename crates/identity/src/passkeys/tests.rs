@@ -5,7 +5,7 @@ use pia_testkit::ManualClock;
 
 use super::*;
 use crate::factors::proofs::{FactorAnswer, FactorPorts, FactorSettings};
-use crate::fakes::{Factors, PASSWORD};
+use crate::fakes::{InMemoryFactors, PASSWORD};
 use crate::ports::{
     Ceremony, Credentials, Factor, FactorState, MockAccountStore, MockPasskeyCeremony,
     MockPasskeyChallenges, MockPasskeyStore, PasskeyCredential, VerifiedProof,
@@ -30,7 +30,7 @@ fn world() -> World {
         store: MockPasskeyStore::new(),
         challenges: MockPasskeyChallenges::new(),
         ceremony: Some(ceremony),
-        factors: Arc::<Factors>::default().ports(),
+        factors: Arc::<InMemoryFactors>::default().ports(),
         session_ref: SessionRef { user: UserId::generate(), session: SessionId::generate() },
     }
 }
@@ -137,8 +137,8 @@ async fn the_password_authorises_adding_a_passkey() {
 
 #[tokio::test]
 async fn a_recovery_code_authorises_adding_a_passkey_and_its_owner_is_emailed() {
-    let factors = Arc::<Factors>::default();
-    factors.state.lock().unwrap().factor = Some(Factor { sealed: vec![], state: FactorState::On });
+    let factors = Arc::<InMemoryFactors>::default();
+    factors.state().factor = Some(Factor { sealed: vec![], state: FactorState::On });
     let mut world = World { factors: factors.ports(), ..world().with_passkeys(0) };
     let session_ref = world.session_ref;
     world.challenges.expect_open_registration().once().returning(

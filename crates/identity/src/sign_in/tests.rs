@@ -11,7 +11,7 @@ use ring::digest;
 
 use super::*;
 use crate::factors;
-use crate::fakes::{self, Factors};
+use crate::fakes::{self, InMemoryFactors};
 use crate::ports::{
     MockAccountStore, MockAppPasswordStore, MockPasswordHasher, MockPasswordThrottleStore,
     MockSessionStore, MockSignInLog, RateLimitOutcome, SessionStartOutcome,
@@ -106,9 +106,10 @@ impl World {
             verification: fakes::verification(self.requires_verification),
         };
         let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
-        let factors = if self.factor_on { Factors::on() } else { Arc::default() };
+        let factors =
+            if self.factor_on { InMemoryFactors::with_factor_on() } else { Arc::default() };
         let code = factors::recovery_codes::hash(ADA, &Secret::new(RECOVERY.to_owned()));
-        factors.state.lock().unwrap().codes.extend(code);
+        factors.state().codes.extend(code);
         let challenges = factors.challenges(Arc::clone(&clock));
         SignIn::new(ports, sessions(self.started, &clock), challenges, clock)
     }

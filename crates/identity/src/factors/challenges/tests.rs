@@ -9,14 +9,14 @@ use totp_rs::{Builder, Secret as TotpSecret};
 use super::*;
 use crate::factors;
 use crate::factors::proofs::PURPOSE;
-use crate::fakes::{Factors, Meanwhile, account};
+use crate::fakes::{InMemoryFactors, Meanwhile, account};
 use crate::ports::{Factor, FactorState, SecretBox, Step};
 
 const KEY: [u8; 20] = *b"12345678901234567890";
 const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
 struct World {
-    store: Arc<Factors>,
+    store: Arc<InMemoryFactors>,
     challenges: FactorChallenges,
     clock: Arc<ManualClock>,
     user: UserId,
@@ -24,14 +24,14 @@ struct World {
 
 /// Returns a world whose user's factor is on, with one recovery code left.
 async fn world() -> World {
-    let store = Arc::<Factors>::default();
+    let store = Arc::<InMemoryFactors>::default();
     let start = Timestamp::UNIX_EPOCH + Duration::from_secs(1_800_000_015);
     let clock = Arc::new(ManualClock::new(start));
     let challenges = store.challenges(Arc::<ManualClock>::clone(&clock));
     let user = UserId::generate();
     let sealed_key = store.seal(user, PURPOSE, &Secret::new(KEY.to_vec())).await.unwrap().unwrap();
     {
-        let mut state = store.state.lock().unwrap();
+        let mut state = store.state();
         state.factor = Some(Factor { sealed: sealed_key, state: FactorState::On });
         state.codes.extend(factors::recovery_codes::hash(user, &secret(RECOVERY)));
     }
@@ -74,7 +74,7 @@ fn is_wrong(outcome: &Result<Account, ChallengeError>) -> bool {
 #[tokio::test]
 async fn no_challenge_is_opened_if_the_credentials_changed_meanwhile() {
     let world = world().await;
-    world.store.state.lock().unwrap().meanwhile = Some(Meanwhile::Changed);
+    world.store.state().meanwhile = Some(Meanwhile::Changed);
 
     let refusal = world.challenges.challenge(&account(world.user)).await;
 
@@ -118,7 +118,7 @@ async fn a_code_that_was_used_or_an_older_one_is_wrong() {
     assert!(is_wrong(&world.meet(&token, world.code(-1)).await));
     assert!(world.meet(&token, world.code(1)).await.is_ok());
     let step = world.clock.now().micros() / 30_000_000 + 1;
-    assert_eq!(world.store.state.lock().unwrap().last_step, Some(Step(step)));
+    assert_eq!(world.store.state().last_step, Some(Step(step)));
 }
 
 #[tokio::test]
@@ -134,9 +134,9 @@ async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
     assert!(met.is_ok());
     assert!(is_wrong(&again));
     assert_eq!(world.store.audited(), ["recovery_code.used"]);
-    let codes_left = world.store.state.lock().unwrap().codes.len().to_string();
+    let codes_left = world.store.state().codes.len().to_string();
     let email = QueuedEmail::new("recovery-code-used").with("left", codes_left);
-    assert_eq!(world.store.state.lock().unwrap().emails, [email]);
+    assert_eq!(world.store.state().emails, [email]);
 }
 
 #[tokio::test]
@@ -198,7 +198,7 @@ async fn wrong_codes_delay_the_next_without_using_up_its_attempts() {
         assert!(matches!(err, ChallengeError::TooMany { .. }), "{err}");
     }
 
-    assert!(world.store.state.lock().unwrap().challenges.values().any(|(_, tries)| *tries == 0));
+    assert!(world.store.state().challenges.values().any(|(_, tries)| *tries == 0));
 }
 
 #[tokio::test]
@@ -216,7 +216,7 @@ async fn an_unknown_token_is_gone_and_counts_for_no_account() {
 async fn a_disabled_factor_meets_no_challenge() {
     let world = world().await;
     let token = world.token().await;
-    world.store.state.lock().unwrap().factor = None;
+    world.store.state().factor = None;
 
     let met = world.meet(&token, world.code(0)).await;
 
@@ -229,13 +229,13 @@ async fn a_correct_code_reseals_its_secret_after_a_key_change() {
         let world = world().await;
         let token = world.token().await;
         let wrong_answer = FactorAnswer::Code(secret("nonsense"));
-        world.store.state.lock().unwrap().key_changed = is_key_changed;
+        world.store.state().key_changed = is_key_changed;
 
         world.meet(&token, wrong_answer).await.unwrap_err();
-        let count_after_wrong = world.store.state.lock().unwrap().resealed.len();
+        let count_after_wrong = world.store.state().resealed.len();
         world.meet(&token, world.code(0)).await.unwrap();
 
-        let count_after_right = world.store.state.lock().unwrap().resealed.len();
+        let count_after_right = world.store.state().resealed.len();
         assert_eq!(count_after_wrong, 0);
         assert_eq!(count_after_right, usize::from(is_key_changed));
     }
@@ -247,7 +247,7 @@ async fn only_a_hash_of_the_token_is_stored() {
 
     let token = world.token().await;
 
-    let state = world.store.state.lock().unwrap();
+    let state = world.store.state();
     let stored_hashes: Vec<_> = state.challenges.keys().collect();
     assert_eq!(stored_hashes, [&token_hash::of_ours(&token)]);
     assert_ne!(stored_hashes[0].0[..], token.expose().as_bytes()[..32]);

@@ -9,16 +9,16 @@ use pia_testkit::ManualClock;
 use super::*;
 use crate::factors;
 use crate::factors::proofs::FactorAnswer;
-use crate::fakes::{Factors, PASSWORD};
+use crate::fakes::{InMemoryFactors, PASSWORD};
 
 struct World {
-    store: Arc<Factors>,
+    store: Arc<InMemoryFactors>,
     clock: Arc<ManualClock>,
     reauthenticator: Reauthenticator,
     caller: CallerState,
 }
 
-fn world(store: Arc<Factors>) -> World {
+fn world(store: Arc<InMemoryFactors>) -> World {
     let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH + Duration::from_hours(1)));
     let reauthenticator = Reauthenticator::new(store.proofs(Arc::<ManualClock>::clone(&clock)));
     let caller = CallerState::new(UserId::generate(), SessionId::generate());
@@ -32,7 +32,7 @@ fn by_password(text: &str) -> ReauthProof {
 #[tokio::test]
 async fn a_sign_in_of_the_last_ten_minutes_is_proof_enough() {
     let world = world(Arc::default());
-    world.store.state.lock().unwrap().began_at = Some(world.clock.now());
+    world.store.state().proved_at = Some(world.clock.now());
 
     let at_once = world.reauthenticator.check(world.caller, None).await.unwrap();
     world.clock.advance(Duration::from_mins(10));
@@ -49,7 +49,7 @@ async fn a_sign_in_of_the_last_ten_minutes_is_proof_enough() {
 #[tokio::test]
 async fn a_sign_in_with_an_app_password_is_no_proof() {
     let world = world(Arc::default());
-    world.store.state.lock().unwrap().began_at = Some(world.clock.now());
+    world.store.state().proved_at = Some(world.clock.now());
     let program = CallerState { scope: SessionScope::Data, ..world.caller };
 
     let outcome = world.reauthenticator.check(program, None).await.unwrap();
@@ -60,7 +60,7 @@ async fn a_sign_in_with_an_app_password_is_no_proof() {
 #[tokio::test]
 async fn a_recent_sign_in_of_a_browser_is_proof_and_an_old_one_is_not() {
     let world = world(Arc::default());
-    world.store.state.lock().unwrap().began_at = Some(world.clock.now());
+    world.store.state().proved_at = Some(world.clock.now());
     let browsers = [SessionScope::Console, SessionScope::Account];
     let callers = browsers.map(|scope| CallerState { scope, ..world.caller });
 
@@ -83,7 +83,7 @@ async fn a_password_is_proof_and_a_wrong_one_is_counted() {
 
     right.unwrap();
     assert!(matches!(refusal, Err(OwnerError::Wrong)));
-    assert_eq!(world.store.wrong(), 1);
+    assert_eq!(world.store.wrong_proofs(), 1);
 }
 
 #[tokio::test]
@@ -102,15 +102,15 @@ async fn a_proof_frees_its_session_from_further_ones_for_ten_minutes() {
     assert!(matches!(wrong, Err(OwnerError::Wrong)));
     assert!(matches!(refused, Err(OwnerError::SignInAgain)));
     assert!(matches!(late, Err(OwnerError::SignInAgain)));
-    assert_eq!(world.store.wrong(), 1);
+    assert_eq!(world.store.wrong_proofs(), 1);
 }
 
 #[tokio::test]
 async fn a_recovery_code_is_proof_once() {
-    let world = world(Factors::on());
+    let world = world(InMemoryFactors::with_factor_on());
     let code = factors::recovery_codes::fresh().unwrap().remove(0);
     let hash = factors::recovery_codes::hash(world.caller.user, &code).unwrap();
-    world.store.state.lock().unwrap().codes = vec![hash];
+    world.store.state().codes = vec![hash];
     let proof = || Some(ReauthProof::Factor(FactorAnswer::RecoveryCode(code.clone())));
 
     let outcome = world.reauthenticator.check(world.caller, proof()).await;

@@ -7,7 +7,7 @@ use pia_testkit::ManualClock;
 use totp_rs::{Builder, Secret as TotpSecret};
 
 use super::*;
-use crate::fakes::{Factors, Meanwhile, PASSWORD};
+use crate::fakes::{InMemoryFactors, Meanwhile, PASSWORD};
 use crate::people::account::CallerState;
 use crate::ports::MockAccountStore;
 
@@ -15,7 +15,7 @@ use crate::ports::MockAccountStore;
 const START: u64 = 1_800_000_015;
 
 struct World {
-    store: Arc<Factors>,
+    store: Arc<InMemoryFactors>,
     factors: SecondFactors,
     caller_cache: CallerCache,
     clock: Arc<ManualClock>,
@@ -23,7 +23,7 @@ struct World {
 }
 
 fn world() -> World {
-    let store = Arc::<Factors>::default();
+    let store = Arc::<InMemoryFactors>::default();
     let start = Timestamp::UNIX_EPOCH + Duration::from_secs(START);
     let clock = Arc::new(ManualClock::new(start));
     let mut accounts = MockAccountStore::new();
@@ -85,12 +85,9 @@ async fn a_factor_is_on_after_its_first_code() {
     assert_eq!(codes.0.len(), 10);
     assert_eq!(world.store.audited(), ["factor.enabled"]);
     assert_eq!(world.store.emails(), ["factor-enabled"]);
-    assert_eq!(
-        world.store.state.lock().unwrap().surviving_session,
-        Some(world.session_ref.session)
-    );
+    assert_eq!(world.store.state().surviving_session, Some(world.session_ref.session));
     assert_eq!(world.caller_cache.cached(world.session_ref), None, "the gates reload the caller");
-    assert_eq!(world.store.wrong(), 0);
+    assert_eq!(world.store.wrong_proofs(), 0);
 }
 
 #[tokio::test]
@@ -99,7 +96,7 @@ async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_stored() {
 
     let (_, codes) = world.on().await;
 
-    let state = world.store.state.lock().unwrap();
+    let state = world.store.state();
     let expected: Vec<_> = codes
         .iter()
         .filter_map(|it| factors::recovery_codes::hash(world.session_ref.user, it))
@@ -120,7 +117,7 @@ async fn a_wrong_code_enables_nothing_and_is_counted() {
         assert!(matches!(refusal, Err(ConfirmError::WrongCode)), "{text}");
     }
 
-    assert_eq!(world.store.wrong(), 3);
+    assert_eq!(world.store.wrong_proofs(), 3);
     assert!(world.store.audited().is_empty());
 }
 
@@ -179,7 +176,7 @@ async fn while_a_factor_is_on_no_other_can_be_enrolled() {
 #[tokio::test]
 async fn enrolment_fails_if_the_account_is_deleted_meanwhile() {
     let world = world();
-    world.store.state.lock().unwrap().meanwhile = Some(Meanwhile::Deleted);
+    world.store.state().meanwhile = Some(Meanwhile::Deleted);
 
     let outcome = world.begin().await;
 
@@ -205,10 +202,10 @@ async fn any_fresh_proof_disables_the_factor() {
 
         world.factors.disable(world.session_ref, proof).await.unwrap();
 
-        assert!(world.store.state.lock().unwrap().factor.is_none());
+        assert!(world.store.state().factor.is_none());
         assert_eq!(world.store.audited()[1..], audited);
         assert_eq!(world.store.emails()[1..], emails);
-        assert_eq!(world.store.wrong(), 0);
+        assert_eq!(world.store.wrong_proofs(), 0);
     }
 }
 
@@ -233,9 +230,9 @@ async fn a_wrong_proof_changes_nothing_and_is_counted() {
         assert!(matches!(refusal, Err(FactorChangeError::WrongProof)), "{refusal:?}");
     }
 
-    assert_eq!(world.store.wrong(), count);
+    assert_eq!(world.store.wrong_proofs(), count);
     assert_eq!(world.store.audited(), ["factor.enabled"]);
-    assert_eq!(world.store.state.lock().unwrap().codes.len(), codes.len());
+    assert_eq!(world.store.state().codes.len(), codes.len());
 }
 
 #[tokio::test]
@@ -263,7 +260,7 @@ async fn the_owner_is_emailed_when_a_recovery_code_replaces_the_others() {
     world.factors.regenerate_codes(world.session_ref, by_recovery_code(&codes[3])).await.unwrap();
 
     let emails = ["recovery-code-used", "recovery-codes-regenerated"].map(QueuedEmail::new);
-    assert_eq!(world.store.state.lock().unwrap().emails[1..], emails);
+    assert_eq!(world.store.state().emails[1..], emails);
     let audited = ["recovery_code.used", "recovery_codes.regenerated"];
     assert_eq!(world.store.audited()[1..], audited);
 }
@@ -272,7 +269,7 @@ async fn the_owner_is_emailed_when_a_recovery_code_replaces_the_others() {
 async fn an_authenticator_whose_key_is_lost_is_disabled_by_other_proofs() {
     let world = world();
     let (enrolment, codes) = world.on().await;
-    world.store.state.lock().unwrap().key_lost = true;
+    world.store.state().key_lost = true;
 
     let by_app = world.factors.disable(world.session_ref, by_code(world.code(&enrolment))).await;
     let by_paper = world.factors.disable(world.session_ref, by_recovery_code(&codes[0])).await;
@@ -287,7 +284,7 @@ async fn enrolment_requires_the_accounts_password() {
 
     let silent = world.factors.begin(world.session_ref, None).await;
     let guessed = world.factors.begin(world.session_ref, Some(secret("a guess"))).await;
-    let wrong_answers = world.store.wrong();
+    let wrong_answers = world.store.wrong_proofs();
     for _ in 1..10 {
         world.factors.begin(world.session_ref, Some(secret("a guess"))).await.unwrap_err();
     }
@@ -297,7 +294,7 @@ async fn enrolment_requires_the_accounts_password() {
     assert!(matches!(guessed, Err(EnrolError::Owner(OwnerError::Wrong))));
     assert_eq!(wrong_answers, 1);
     assert!(matches!(late, Err(EnrolError::Owner(OwnerError::TooMany { .. }))));
-    assert!(world.store.state.lock().unwrap().factor.is_none());
+    assert!(world.store.state().factor.is_none());
 }
 
 #[tokio::test]
@@ -305,7 +302,7 @@ async fn an_account_without_a_password_enrols_right_after_a_sign_in() {
     let world = world();
     let now = world.clock.now();
     let begin = async |began_at| {
-        world.store.has_no_password(began_at);
+        world.store.remove_password(began_at);
         world.factors.begin(world.session_ref, None).await
     };
     let fresh = now - Duration::from_mins(10);

@@ -7,7 +7,7 @@ use pia_testkit::FixedClock;
 
 use super::*;
 use crate::factors::proofs::FactorPorts;
-use crate::fakes::{Factors, Post, session_ref};
+use crate::fakes::{InMemoryAccounts, InMemoryFactors, session_ref};
 use crate::people::registration::RegistrationRules;
 
 const ADA: &str = "ada@example.org";
@@ -15,29 +15,29 @@ const OLD: &str = "correct horse battery staple";
 const NEW: &str = "a perfectly fine passphrase";
 
 struct World {
-    post: Arc<Post>,
-    factors: Arc<Factors>,
+    accounts: Arc<InMemoryAccounts>,
+    factors: Arc<InMemoryFactors>,
     changes: PasswordChanges,
 }
 
 fn world() -> World {
-    let post = Post::open();
-    let factors = Arc::<Factors>::default();
+    let accounts = InMemoryAccounts::empty();
+    let factors = Arc::<InMemoryFactors>::default();
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let passwords = PasswordPorts {
-        store: Arc::clone(&post) as _,
-        hasher: Post::hasher(),
+        store: Arc::clone(&accounts) as _,
+        hasher: InMemoryAccounts::hasher(),
         rules: LiveSetting::new(RegistrationRules::default()),
     };
-    let ports = FactorPorts { accounts: post.accounts(), ..factors.ports() };
+    let ports = FactorPorts { accounts: accounts.account_store(), ..factors.ports() };
     let proofs = FactorProofs { ports, ..factors.proofs(clock) };
-    let changes = PasswordChanges::new(proofs, passwords, post.caller_cache());
-    World { post, factors, changes }
+    let changes = PasswordChanges::new(proofs, passwords, accounts.caller_cache());
+    World { accounts, factors, changes }
 }
 
 impl World {
     fn ada(&self) -> UserId {
-        self.post.person(ADA, Some(&format!("kept {OLD}")))
+        self.accounts.person(ADA, Some(&format!("kept {OLD}")))
     }
 
     async fn change(
@@ -51,7 +51,7 @@ impl World {
     }
 
     fn stored_hash(&self, user: UserId) -> String {
-        self.post.credentials(user).unwrap().password_hash.unwrap().expose().clone()
+        self.accounts.credentials(user).unwrap().password_hash.unwrap().expose().clone()
     }
 }
 
@@ -67,9 +67,9 @@ async fn the_owner_changes_the_password_with_the_current_one() {
     assert_eq!(remaining_access, AppAccess { app_passwords: 2, api_keys: 1 });
     assert_eq!(world.stored_hash(ada), format!("kept {NEW}"));
     assert_eq!(world.changes.caller_cache.cached(adas_session), None);
-    assert_eq!(world.post.emails(), [("password-changed", ada)]);
-    assert_eq!(world.post.audited(), ["password.changed", "session.ended"]);
-    assert_eq!(world.factors.wrong(), 0);
+    assert_eq!(world.accounts.emails(), [("password-changed", ada)]);
+    assert_eq!(world.accounts.audited(), ["password.changed", "session.ended"]);
+    assert_eq!(world.factors.wrong_proofs(), 0);
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_wrong_password_is_counted_and_changes_nothing() {
         assert!(matches!(refusal, Err(ChangePasswordError::WrongPassword)), "{refusal:?}");
     }
 
-    assert_eq!(world.factors.wrong(), 3);
+    assert_eq!(world.factors.wrong_proofs(), 3);
     assert_eq!(world.stored_hash(ada), format!("kept {OLD}"));
 }
 
@@ -116,13 +116,13 @@ async fn violations_of_the_new_password_are_reported_and_count_as_no_guess() {
             outcome => panic!("{outcome:?}"),
         }
     }
-    assert_eq!(world.factors.wrong(), 0);
+    assert_eq!(world.factors.wrong_proofs(), 0);
 }
 
 #[tokio::test]
 async fn accounts_without_a_password_and_deleted_ones_are_refused() {
     let world = world();
-    let provider_user = world.post.person("vouched@example.org", None);
+    let provider_user = world.accounts.person("vouched@example.org", None);
 
     let without = world.change(provider_user, OLD, NEW).await;
     let gone = world.change(UserId::generate(), OLD, NEW).await;

@@ -1,7 +1,7 @@
 //! Tests of password resets.
 
 use super::*;
-use crate::fakes::{Post, session_ref};
+use crate::fakes::{InMemoryAccounts, session_ref};
 use crate::ports::MockPasswordThrottleStore;
 
 const ADA: &str = "ada+pia@example.org";
@@ -15,17 +15,20 @@ fn device() -> SignInDevice {
     SignInDevice { address: "192.0.2.7".parse().ok(), ..SignInDevice::default() }
 }
 
-fn resets(post: &Arc<Post>) -> PasswordResets {
-    resets_with(post, MockPasswordThrottleStore::new())
+fn resets(accounts: &Arc<InMemoryAccounts>) -> PasswordResets {
+    resets_with(accounts, MockPasswordThrottleStore::new())
 }
 
-fn resets_with(post: &Arc<Post>, throttle: MockPasswordThrottleStore) -> PasswordResets {
+fn resets_with(
+    accounts: &Arc<InMemoryAccounts>,
+    throttle: MockPasswordThrottleStore,
+) -> PasswordResets {
     let passwords = PasswordPorts {
-        store: Arc::clone(post) as _,
-        hasher: Post::hasher(),
+        store: Arc::clone(accounts) as _,
+        hasher: InMemoryAccounts::hasher(),
         rules: LiveSetting::new(RegistrationRules::default()),
     };
-    PasswordResets::new(post.ports(), passwords, Arc::new(throttle), post.caller_cache())
+    PasswordResets::new(accounts.ports(), passwords, Arc::new(throttle), accounts.caller_cache())
 }
 
 /// Returns a throttle whose counts of strangers and of the device's network may be cleared.
@@ -36,45 +39,45 @@ fn forgiving() -> MockPasswordThrottleStore {
 }
 
 /// Returns Ada, who has just requested a reset.
-async fn request_reset() -> (Arc<Post>, PasswordResets, UserId) {
-    let post = Post::open();
-    let ada = post.person(ADA, Some("kept old"));
-    let resets = resets_with(&post, forgiving());
+async fn request_reset() -> (Arc<InMemoryAccounts>, PasswordResets, UserId) {
+    let accounts = InMemoryAccounts::empty();
+    let ada = accounts.person(ADA, Some("kept old"));
+    let resets = resets_with(&accounts, forgiving());
     resets.request(ADA).await.unwrap();
-    (post, resets, ada)
+    (accounts, resets, ada)
 }
 
-fn stored_hash(post: &Post, user: UserId) -> String {
-    post.credentials(user).unwrap().password_hash.unwrap().expose().clone()
+fn stored_hash(accounts: &InMemoryAccounts, user: UserId) -> String {
+    accounts.credentials(user).unwrap().password_hash.unwrap().expose().clone()
 }
 
 #[tokio::test]
 async fn the_link_has_the_page_and_the_encoded_address() {
-    let (post, _, ada) = request_reset().await;
+    let (accounts, _, ada) = request_reset().await;
 
-    let link = post.link();
+    let link = accounts.link();
 
     let (before, token) = link.split_once("&token=").unwrap();
     let page = "https://pia.example/pia/auth/reset-password.html";
     assert_eq!(before, format!("{page}?email=ada%2Bpia%40example%2Eorg"));
     assert_eq!(token.len(), 43, "256 bits");
-    assert_eq!(post.emails(), [("password-reset", ada)]);
+    assert_eq!(accounts.emails(), [("password-reset", ada)]);
 }
 
 #[tokio::test]
 async fn an_older_account_with_an_invalid_address_gets_its_email() {
-    let post = Post::open();
-    let ada = post.person("ada..pia@example.org", Some("kept old"));
+    let accounts = InMemoryAccounts::empty();
+    let ada = accounts.person("ada..pia@example.org", Some("kept old"));
 
-    resets(&post).request("ada..pia@example.org").await.unwrap();
+    resets(&accounts).request("ada..pia@example.org").await.unwrap();
 
-    assert_eq!(post.emails(), [("password-reset", ada)]);
+    assert_eq!(accounts.emails(), [("password-reset", ada)]);
 }
 
 #[tokio::test]
 async fn a_token_resets_the_password_once() {
-    let (post, resets, ada) = request_reset().await;
-    let token = post.token();
+    let (accounts, resets, ada) = request_reset().await;
+    let token = accounts.token();
     let session_ref = session_ref(ada);
     resets.caller_cache.fresh(session_ref).await.unwrap();
 
@@ -83,17 +86,17 @@ async fn a_token_resets_the_password_once() {
 
     assert!(first.is_ok(), "{first:?}");
     assert!(matches!(second, Err(ResetError::InvalidToken)), "{second:?}");
-    assert_eq!(stored_hash(&post, ada), format!("kept {NEW}"));
+    assert_eq!(stored_hash(&accounts, ada), format!("kept {NEW}"));
     assert_eq!(resets.caller_cache.cached(session_ref), None);
-    assert_eq!(post.emails().last(), Some(&("password-changed", ada)));
-    assert_eq!(post.audited(), ["password.reset_requested", "password.reset", "session.ended"]);
+    assert_eq!(accounts.emails().last(), Some(&("password-changed", ada)));
+    assert_eq!(accounts.audited(), ["password.reset_requested", "password.reset", "session.ended"]);
 }
 
 #[tokio::test]
 async fn a_token_is_valid_for_its_address_for_an_hour() {
-    let (post, resets, ada) = request_reset().await;
-    let token = post.token();
-    post.person("eve@example.org", Some("kept old"));
+    let (accounts, resets, ada) = request_reset().await;
+    let token = accounts.token();
+    accounts.person("eve@example.org", Some("kept old"));
     let reset = async |email: &str, token: &Secret<String>| {
         resets.reset(email, token, secret(NEW), &device()).await
     };
@@ -103,29 +106,29 @@ async fn a_token_is_valid_for_its_address_for_an_hour() {
     let nonsense = reset(ADA, &secret("nonsense")).await;
     let long = reset(ADA, &secret(&"x".repeat(129))).await;
     let empty = reset(ADA, &secret("")).await;
-    post.clock.advance(Duration::from_hours(1));
+    accounts.clock.advance(Duration::from_hours(1));
     let late = reset(ADA, &token).await;
 
     for refusal in [foreign, unknown, nonsense, long, empty, late] {
         assert!(matches!(refusal, Err(ResetError::InvalidToken)), "{refusal:?}");
     }
-    assert_eq!(stored_hash(&post, ada), "kept old");
+    assert_eq!(stored_hash(&accounts, ada), "kept old");
 }
 
 #[tokio::test]
 async fn a_token_of_another_purpose_resets_nothing() {
-    let (post, resets, _) = request_reset().await;
-    post.verification(true).resend(ADA).await.unwrap();
+    let (accounts, resets, _) = request_reset().await;
+    accounts.verification(true).resend(ADA).await.unwrap();
 
-    let refusal = resets.reset(ADA, &post.token(), secret(NEW), &device()).await;
+    let refusal = resets.reset(ADA, &accounts.token(), secret(NEW), &device()).await;
 
     assert!(matches!(refusal, Err(ResetError::InvalidToken)));
 }
 
 #[tokio::test]
 async fn a_weak_password_is_reported_and_leaves_the_token_valid() {
-    let (post, resets, _) = request_reset().await;
-    let token = post.token();
+    let (accounts, resets, _) = request_reset().await;
+    let token = accounts.token();
 
     for (password, code) in [
         ("", "required"),
@@ -157,53 +160,53 @@ async fn without_the_token_nothing_is_revealed_about_the_name() {
 
 #[tokio::test]
 async fn every_request_takes_the_same_steps_to_the_same_response() {
-    let (post, resets, ada) = request_reset().await;
-    post.person("vouched@example.org", None);
-    post.steps();
+    let (accounts, resets, ada) = request_reset().await;
+    accounts.person("vouched@example.org", None);
+    accounts.steps();
 
     for email in [ADA, "nobody@example.org", "vouched@example.org"] {
         resets.request(email).await.unwrap();
 
-        assert_eq!(post.steps(), ["count", "look", "write"], "{email}");
+        assert_eq!(accounts.steps(), ["count", "look", "write"], "{email}");
     }
-    assert_eq!(post.emails(), [("password-reset", ada); 2]);
+    assert_eq!(accounts.emails(), [("password-reset", ada); 2]);
 }
 
 #[tokio::test]
 async fn an_address_gets_at_most_three_emails_without_an_error() {
-    let (post, resets, ada) = request_reset().await;
+    let (accounts, resets, ada) = request_reset().await;
 
     for email in [ADA, " ADA+pia@example.org", ADA, ADA] {
         resets.request(email).await.unwrap();
     }
 
-    assert_eq!(post.emails(), [("password-reset", ada); 3]);
+    assert_eq!(accounts.emails(), [("password-reset", ada); 3]);
 }
 
 #[tokio::test]
 async fn without_mail_every_request_fails_before_any_step() {
-    let (post, resets, _) = request_reset().await;
-    post.mail.set(false);
-    post.steps();
+    let (accounts, resets, _) = request_reset().await;
+    accounts.mail.set(false);
+    accounts.steps();
 
     for email in [ADA, "nobody@example.org", "no address"] {
         let outcome = resets.request(email).await;
 
         assert!(matches!(outcome, Err(EmailTokenError::NotConfigured)), "{email}");
     }
-    assert_eq!(post.steps(), Vec::<&str>::new());
+    assert_eq!(accounts.steps(), Vec::<&str>::new());
 }
 
 #[tokio::test]
 async fn guesses_at_the_old_password_are_cleared_by_a_reset() {
-    let post = Post::open();
-    post.person(ADA, Some("kept old"));
+    let accounts = InMemoryAccounts::empty();
+    accounts.person(ADA, Some("kept old"));
     let mut throttle = MockPasswordThrottleStore::new();
     throttle.expect_clear().times(2).returning(|_| Ok(()));
-    let resets = resets_with(&post, throttle);
+    let resets = resets_with(&accounts, throttle);
     resets.request(ADA).await.unwrap();
 
-    let token = post.token();
+    let token = accounts.token();
     resets.reset(ADA, &secret("nonsense"), secret(NEW), &device()).await.unwrap_err();
     resets.reset(ADA, &token, secret(NEW), &device()).await.unwrap();
 }

@@ -6,39 +6,39 @@ use pia_kernel::{Clock, LiveSetting, SessionId, Timestamp};
 
 use super::*;
 use crate::factors::proofs::{FactorProofs, FactorSettings};
-use crate::fakes::{Factors, PASSWORD, Post};
+use crate::fakes::{InMemoryAccounts, InMemoryFactors, PASSWORD};
 use crate::ports::MockScimUserStore;
 
 const ADA: &str = "ada@example.org";
 const NEW: &str = "ada@engines.example";
 
 struct World {
-    post: Arc<Post>,
+    accounts: Arc<InMemoryAccounts>,
     changes: AddressChanges,
     rules: LiveSetting<RegistrationRules>,
     ada: UserId,
 }
 
 fn world() -> World {
-    let post = Post::open();
-    let factors = Arc::<Factors>::default();
-    let ada = post.person(ADA, Some("kept"));
+    let accounts = InMemoryAccounts::empty();
+    let factors = Arc::<InMemoryFactors>::default();
+    let ada = accounts.person(ADA, Some("kept"));
     // A recent sign-in is not enough.
-    factors.state.lock().unwrap().began_at = Some(Timestamp::UNIX_EPOCH);
+    factors.state().proved_at = Some(Timestamp::UNIX_EPOCH);
     let settings = LiveSetting::new(FactorSettings::default());
-    let clock = Arc::clone(&post.clock) as Arc<dyn Clock>;
+    let clock = Arc::clone(&accounts.clock) as Arc<dyn Clock>;
     let reauthenticator =
         Reauthenticator::new(FactorProofs { ports: factors.ports(), settings, clock });
     let rules = LiveSetting::new(RegistrationRules::default());
     let mut scim_users = MockScimUserStore::new();
     scim_users.expect_find().returning(|_| Ok(None));
     let ports = AddressChangePorts {
-        emails: post.ports(),
+        emails: accounts.ports(),
         scim_users: Arc::new(scim_users),
         rules: rules.clone(),
     };
-    let changes = AddressChanges::new(ports, reauthenticator, post.caller_cache());
-    World { post, changes, rules, ada }
+    let changes = AddressChanges::new(ports, reauthenticator, accounts.caller_cache());
+    World { accounts, changes, rules, ada }
 }
 
 impl World {
@@ -57,11 +57,11 @@ impl World {
     }
 
     async fn confirm(&self, user: UserId, email: &str) -> Result<(), AddressChangeError> {
-        self.changes.confirm(user, email, &self.post.token()).await
+        self.changes.confirm(user, email, &self.accounts.token()).await
     }
 
     fn email(&self) -> String {
-        self.post.account(self.ada).unwrap().email
+        self.accounts.account(self.ada).unwrap().email
     }
 }
 
@@ -72,27 +72,27 @@ async fn a_link_to_the_new_address_changes_it_and_the_old_one_is_notified() {
     world.request(" ada@engines.example ").await.unwrap();
 
     let link = "https://pia.example/pia/account/email/confirm?email=ada%40engines%2Eexample&token=";
-    assert!(world.post.link().starts_with(link), "{}", world.post.link());
+    assert!(world.accounts.link().starts_with(link), "{}", world.accounts.link());
     assert_eq!(world.email(), ADA);
     world.confirm(world.ada, NEW).await.unwrap();
     assert_eq!(world.email(), NEW);
     assert_eq!(
-        world.post.addressed(),
+        world.accounts.addressed(),
         [("address-change", NEW.to_owned()), ("address-changed", ADA.to_owned())]
     );
     let audited = ["account.email_change_requested", "account.email_changed"];
-    assert_eq!(world.post.audited(), audited);
+    assert_eq!(world.accounts.audited(), audited);
 }
 
 #[tokio::test]
 async fn a_link_is_for_its_address_and_account_and_for_a_day() {
     let world = world();
-    let eve = world.post.person("eve@example.org", Some("kept"));
+    let eve = world.accounts.person("eve@example.org", Some("kept"));
     world.request(NEW).await.unwrap();
 
     let other_address = world.confirm(world.ada, "ada@other.example").await;
     let other_account = world.confirm(eve, NEW).await;
-    world.post.clock.advance(Duration::from_hours(24));
+    world.accounts.clock.advance(Duration::from_hours(24));
     let late = world.confirm(world.ada, NEW).await;
 
     for refusal in [other_address, other_account, late] {
@@ -103,13 +103,13 @@ async fn a_link_is_for_its_address_and_account_and_for_a_day() {
 #[tokio::test]
 async fn an_address_of_another_account_is_not_revealed() {
     let world = world();
-    world.post.person(NEW, Some("kept"));
+    world.accounts.person(NEW, Some("kept"));
 
     world.request(NEW).await.unwrap();
 
-    assert_eq!(world.post.addressed(), []);
+    assert_eq!(world.accounts.addressed(), []);
     assert_eq!(
-        world.post.emails().iter().map(|it| it.0).collect::<Vec<_>>(),
+        world.accounts.emails().iter().map(|it| it.0).collect::<Vec<_>>(),
         ["address-change-requested", "address-taken"]
     );
 }
@@ -128,7 +128,7 @@ async fn a_request_requires_a_password_and_a_valid_address() {
     let same = world().request(ADA).await;
     let malformed = world().request("ada").await;
     let without_mail = world();
-    without_mail.post.mail.set(false);
+    without_mail.accounts.mail.set(false);
 
     assert!(matches!(unproved, Err(AddressChangeError::Owner(OwnerError::Missing))));
     assert!(matches!(refusal, Err(AddressChangeError::Owner(OwnerError::Wrong))));
@@ -147,6 +147,6 @@ async fn requests_are_limited() {
     }
 
     // Beyond three emails to one address nothing more is sent there.
-    assert_eq!(world.post.addressed().len(), 3);
+    assert_eq!(world.accounts.addressed().len(), 3);
     assert!(matches!(world.request(NEW).await, Err(AddressChangeError::TooMany { .. })));
 }

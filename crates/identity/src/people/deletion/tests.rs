@@ -8,7 +8,7 @@ use pia_testkit::FixedClock;
 
 use super::*;
 use crate::factors::proofs::{FactorProofs, FactorSettings};
-use crate::fakes::{Factors, PASSWORD};
+use crate::fakes::{InMemoryFactors, PASSWORD};
 use crate::ports::{AccountStore, MockAccountStore};
 use crate::sessions::access_tokens::SessionRef;
 
@@ -36,13 +36,13 @@ struct World {
     eraser: Arc<FakeEraser>,
     caller_cache: CallerCache,
     caller: SessionRef,
-    factors: Arc<Factors>,
+    factors: Arc<InMemoryFactors>,
 }
 
 fn world(outcome: ErasureOutcome, provider: Option<&'static str>) -> World {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
-    let factors = Arc::<Factors>::default();
+    let factors = Arc::<InMemoryFactors>::default();
     let mut ports = factors.ports();
     if let Some(provider) = provider {
         let mut accounts = MockAccountStore::new();
@@ -78,7 +78,7 @@ impl World {
 
     fn signed_in(self, ago: Duration) -> Self {
         let now = Timestamp::UNIX_EPOCH;
-        self.factors.state.lock().unwrap().began_at = Some(now - ago);
+        self.factors.state().proved_at = Some(now - ago);
         self
     }
 

@@ -4,7 +4,7 @@ use pia_kernel::Timestamp;
 use pia_testkit::FixedClock;
 
 use super::*;
-use crate::fakes::{self, Post};
+use crate::fakes::{self, InMemoryAccounts};
 use crate::ports::{MockAccountStore, MockPasswordHasher, MockSeats};
 
 fn form() -> RegistrationForm {
@@ -270,25 +270,27 @@ async fn a_taken_address_and_taken_seats_have_different_errors() {
 
 #[tokio::test]
 async fn with_verification_only_the_owner_learns_that_an_address_is_taken() {
-    let fresh = Post::open();
-    let taken_post = Post::open();
-    let owner = taken_post.person("ADA@example.org", Some("kept"));
-    taken_post.prove(owner);
-    let register = async |post: &Arc<Post>, outcome| {
+    let empty_store = InMemoryAccounts::empty();
+    let owners_store = InMemoryAccounts::empty();
+    let owner = owners_store.person("ADA@example.org", Some("kept"));
+    owners_store.prove(owner);
+    let register = async |accounts: &Arc<InMemoryAccounts>, outcome| {
         let rules = RegistrationRules::default();
-        registration_with(storing(outcome), rules, post.verification(true)).register(form()).await
+        registration_with(storing(outcome), rules, accounts.verification(true))
+            .register(form())
+            .await
     };
 
-    let made = register(&fresh, AccountCreationOutcome::Stored).await;
-    let taken_outcome = register(&taken_post, AccountCreationOutcome::EmailTaken).await;
+    let made = register(&empty_store, AccountCreationOutcome::Stored).await;
+    let taken_outcome = register(&owners_store, AccountCreationOutcome::EmailTaken).await;
 
     assert!(
         matches!(made, Ok(RegistrationOutcome::EmailQueued))
             && matches!(taken_outcome, Ok(RegistrationOutcome::EmailQueued))
     );
-    assert!(fresh.emails().is_empty());
-    assert_eq!(taken_post.emails(), [("address-taken", owner)]);
-    assert_eq!(fresh.steps(), taken_post.steps());
+    assert!(empty_store.emails().is_empty());
+    assert_eq!(owners_store.emails(), [("address-taken", owner)]);
+    assert_eq!(empty_store.steps(), owners_store.steps());
 }
 
 #[tokio::test]
@@ -304,7 +306,7 @@ async fn with_verification_an_account_is_stored_with_its_token_and_email() {
         .once()
         .returning(|_, _, _| Ok(AccountCreationOutcome::Stored));
     let rules = RegistrationRules::default();
-    let verification = Post::open().verification(true);
+    let verification = InMemoryAccounts::empty().verification(true);
 
     let outcome = registration_with(mocks, rules, verification).register(form()).await;
 

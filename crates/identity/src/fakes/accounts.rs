@@ -1,7 +1,7 @@
 //! Stateful fakes of accounts, passwords and emails.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use pia_kernel::{
@@ -22,8 +22,10 @@ use crate::ports::{
 use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::caller_cache::CallerCache;
 
-/// All accounts and emails, and the order of the calls.
-pub(crate) struct Post {
+/// Accounts, passwords, tokens and emails in memory, and the order of the calls.
+///
+/// It is a store of email tokens, of passwords and of rate limits.
+pub(crate) struct InMemoryAccounts {
     state: Mutex<State>,
     pub(crate) clock: Arc<ManualClock>,
     pub(crate) mail: LiveSetting<bool>,
@@ -41,13 +43,14 @@ struct State {
 
 /// Returns a verification on a server that sends no emails.
 pub(crate) fn verification(required: bool) -> Verification {
-    let post = Post::open();
-    post.mail.set(false);
-    post.verification(required)
+    let accounts = InMemoryAccounts::empty();
+    accounts.mail.set(false);
+    accounts.verification(required)
 }
 
-impl Post {
-    pub(crate) fn open() -> Arc<Self> {
+impl InMemoryAccounts {
+    /// Creates a store without accounts, on a server that sends emails.
+    pub(crate) fn empty() -> Arc<Self> {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         Arc::new(Self { state: Mutex::default(), clock, mail: LiveSetting::new(true) })
     }
@@ -60,13 +63,13 @@ impl Post {
             ..Account::local(user, email.to_owned(), Timestamp::UNIX_EPOCH)
         };
         let password_hash = hash.map(|it| Secret::new(it.to_owned()));
-        self.state.lock().unwrap().people.push(Credentials { account, password_hash });
+        self.state().people.push(Credentials { account, password_hash });
         user
     }
 
     /// Marks the user's address as verified.
     pub(crate) fn prove(&self, user: UserId) {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state();
         for person in state.people.iter_mut().filter(|it| it.account.user == user) {
             person.account.email_verified_at = Some(Timestamp::UNIX_EPOCH);
         }
@@ -74,7 +77,7 @@ impl Post {
 
     pub(crate) fn ports(self: &Arc<Self>) -> EmailTokenPorts {
         EmailTokenPorts {
-            accounts: self.accounts(),
+            accounts: self.account_store(),
             tokens: Arc::clone(self) as _,
             attempts: Arc::clone(self) as _,
             mail: self.mail.clone(),
@@ -89,20 +92,20 @@ impl Post {
     }
 
     pub(crate) fn caller_cache(self: &Arc<Self>) -> CallerCache {
-        CallerCache::new(self.accounts(), Arc::<ManualClock>::clone(&self.clock))
+        CallerCache::new(self.account_store(), Arc::<ManualClock>::clone(&self.clock))
     }
 
-    pub(crate) fn accounts(self: &Arc<Self>) -> Arc<dyn AccountStore> {
+    pub(crate) fn account_store(self: &Arc<Self>) -> Arc<dyn AccountStore> {
         let mut accounts = MockAccountStore::new();
-        let post = Arc::clone(self);
+        let store = Arc::clone(self);
         accounts.expect_by_email().returning(move |email| {
-            let mut state = post.state.lock().unwrap();
+            let mut state = store.state();
             state.steps.push("look");
             let has_email = |it: &&Credentials| fold_email(&it.account.email) == fold_email(email);
             Ok(state.people.iter().find(has_email).cloned())
         });
-        let post = Arc::clone(self);
-        accounts.expect_find().returning(move |user| Ok(post.account(user)));
+        let store = Arc::clone(self);
+        accounts.expect_find().returning(move |user| Ok(store.account(user)));
         accounts
             .expect_caller_state()
             .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
@@ -126,13 +129,13 @@ impl Post {
     }
 
     pub(crate) fn credentials(&self, user: UserId) -> Option<Credentials> {
-        let state = self.state.lock().unwrap();
+        let state = self.state();
         state.people.iter().find(|it| it.account.user == user).cloned()
     }
 
     /// Returns the name and the recipient of every email.
     pub(crate) fn emails(&self) -> Vec<(&'static str, UserId)> {
-        let state = self.state.lock().unwrap();
+        let state = self.state();
         let name_and_user = |mail: &Mail| match mail.to {
             Recipient::User(user) => (mail.email.name, user),
             Recipient::Address(_) => panic!("{mail:?}"),
@@ -142,7 +145,7 @@ impl Post {
 
     /// Returns the name and the address of every email that is not to a user.
     pub(crate) fn addressed(&self) -> Vec<(&'static str, String)> {
-        let state = self.state.lock().unwrap();
+        let state = self.state();
         let name_and_address = |mail: &Mail| match &mail.to {
             Recipient::User(_) => None,
             Recipient::Address(address) => Some((mail.email.name, address.clone())),
@@ -152,7 +155,7 @@ impl Post {
 
     /// Returns the link in the last email.
     pub(crate) fn link(&self) -> String {
-        let state = self.state.lock().unwrap();
+        let state = self.state();
         let email = &state.emails.last().unwrap().email;
         email.fields.iter().find(|it| it.0 == "link").unwrap().1.clone()
     }
@@ -164,11 +167,15 @@ impl Post {
 
     /// Returns and clears the recorded calls.
     pub(crate) fn steps(&self) -> Vec<&'static str> {
-        std::mem::take(&mut self.state.lock().unwrap().steps)
+        std::mem::take(&mut self.state().steps)
     }
 
     pub(crate) fn audited(&self) -> Vec<&'static str> {
-        self.state.lock().unwrap().audit.clone()
+        self.state().audit.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
     }
 
     fn write(state: &mut State, effects: SideEffects) {
@@ -176,7 +183,8 @@ impl Post {
         state.emails.extend(effects.mail);
     }
 
-    fn spend(
+    /// Consumes a token. Returns whether it was valid.
+    fn consume_token(
         state: &mut State,
         user: UserId,
         hash: TokenHash,
@@ -193,14 +201,14 @@ impl Post {
 }
 
 #[async_trait]
-impl EmailTokenStore for Post {
+impl EmailTokenStore for InMemoryAccounts {
     async fn put(
         &self,
         user: UserId,
         token: Option<NewEmailToken>,
         effects: SideEffects,
     ) -> Result<(), Unavailable> {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state();
         state.steps.push("write");
         state.tokens.extend(token.map(|it| (user, it)));
         Self::write(&mut state, effects);
@@ -208,7 +216,7 @@ impl EmailTokenStore for Post {
     }
 
     async fn pretend(&self, _: Timestamp) -> Result<(), Unavailable> {
-        self.state.lock().unwrap().steps.push("write");
+        self.state().steps.push("write");
         Ok(())
     }
 
@@ -218,7 +226,7 @@ impl EmailTokenStore for Post {
         purpose: EmailTokenPurpose,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
-        let state = self.state.lock().unwrap();
+        let state = self.state();
         let is_valid =
             |it: &NewEmailToken| it.hash == token && it.purpose == purpose && it.expires_at > now;
         Ok(state.tokens.iter().find(|(_, it)| is_valid(it)).map(|(owner, _)| *owner))
@@ -231,8 +239,9 @@ impl EmailTokenStore for Post {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable> {
-        let mut state = self.state.lock().unwrap();
-        let is_valid = Self::spend(&mut state, user, token, EmailTokenPurpose::Verification, at);
+        let mut state = self.state();
+        let is_valid =
+            Self::consume_token(&mut state, user, token, EmailTokenPurpose::Verification, at);
         if is_valid {
             for person in state.people.iter_mut().filter(|it| it.account.user == user) {
                 person.account.email_verified_at = Some(at);
@@ -247,8 +256,8 @@ impl EmailTokenStore for Post {
         change: AddressChange,
     ) -> Result<AddressChangeOutcome, Unavailable> {
         let AddressChange { user, token, email, at, effects } = change;
-        let mut state = self.state.lock().unwrap();
-        if !Self::spend(&mut state, user, token, EmailTokenPurpose::AddressChange, at) {
+        let mut state = self.state();
+        if !Self::consume_token(&mut state, user, token, EmailTokenPurpose::AddressChange, at) {
             return Ok(AddressChangeOutcome::InvalidToken);
         }
         for person in state.people.iter_mut().filter(|it| it.account.user == user) {
@@ -259,7 +268,7 @@ impl EmailTokenStore for Post {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state();
         let before = state.tokens.len();
         state.tokens.retain(|(_, it)| it.expires_at > now);
         Ok((before - state.tokens.len()) as u64)
@@ -267,11 +276,12 @@ impl EmailTokenStore for Post {
 }
 
 #[async_trait]
-impl PasswordStore for Post {
+impl PasswordStore for InMemoryAccounts {
     async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable> {
         let PasswordReset { user, token, password_hash, at, effects, if_ended } = reset;
-        let mut state = self.state.lock().unwrap();
-        let is_valid = Self::spend(&mut state, user, token, EmailTokenPurpose::PasswordReset, at);
+        let mut state = self.state();
+        let is_valid =
+            Self::consume_token(&mut state, user, token, EmailTokenPurpose::PasswordReset, at);
         if is_valid {
             for person in state.people.iter_mut().filter(|it| it.account.user == user) {
                 person.password_hash = Some(password_hash.clone());
@@ -285,7 +295,7 @@ impl PasswordStore for Post {
     /// revoked.
     async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable> {
         let PasswordChange { by, old, new, at, effects, if_ended, .. } = change;
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state();
         let person = state.people.iter_mut().find(|person| {
             let hash = person.password_hash.as_ref();
             person.account.user == by.user && hash.is_some_and(|it| it.ct_eq(old.expose()))
@@ -300,14 +310,14 @@ impl PasswordStore for Post {
 }
 
 #[async_trait]
-impl RateLimitStore for Post {
+impl RateLimitStore for InMemoryAccounts {
     async fn attempt(
         &self,
         key: &str,
         quota: RateQuota,
         _: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
-        let mut state = self.state.lock().unwrap();
+        let mut state = self.state();
         state.steps.push("count");
         let count = state.counted.entry(key.to_owned()).or_default();
         if *count >= quota.burst {
@@ -318,7 +328,7 @@ impl RateLimitStore for Post {
     }
 
     async fn give_back(&self, key: &str, _: RateQuota, _: Timestamp) -> Result<(), Unavailable> {
-        if let Some(counted) = self.state.lock().unwrap().counted.get_mut(key) {
+        if let Some(counted) = self.state().counted.get_mut(key) {
             *counted = counted.saturating_sub(1);
         }
         Ok(())
