@@ -30,8 +30,8 @@ pub(crate) const PASSWORD: &str = "correct horse battery staple";
 
 /// Second factor, challenges and emails of one user, in memory.
 ///
-/// It implements six ports: [`FactorStore`], [`ChallengeStore`], [`SecretBox`] and [`SessionStarts`]
-/// here, and the two stores that count wrong proofs and answers in `counts`.
+/// It implements six ports: [`FactorStore`], [`ChallengeStore`], [`SecretBox`] and
+/// [`SessionStarts`] here, `RateLimitStore` and `PasswordThrottleStore` in `counts`.
 #[derive(Default)]
 pub(crate) struct InMemoryFactors {
     state: Mutex<State>,
@@ -109,6 +109,30 @@ impl InMemoryFactors {
         }
     }
 
+    pub(crate) fn has_factor(&self) -> bool {
+        self.state().factor.is_some()
+    }
+
+    /// Returns the number of recovery codes.
+    pub(crate) fn code_count(&self) -> usize {
+        self.state().codes.len()
+    }
+
+    /// Returns the session that the last change left open.
+    pub(crate) fn surviving_session(&self) -> Option<SessionId> {
+        self.state().surviving_session
+    }
+
+    /// Changes the account before the store writes.
+    pub(crate) fn set_meanwhile(&self, change: Meanwhile) {
+        self.state().meanwhile = Some(change);
+    }
+
+    /// Makes sealed secrets unreadable.
+    pub(crate) fn lose_key(&self) {
+        self.state().key_lost = true;
+    }
+
     /// Returns the number of wrong answers to challenges.
     pub(crate) fn wrong_answers(&self) -> u32 {
         self.wrong_answers.load(Ordering::SeqCst)
@@ -128,6 +152,10 @@ impl InMemoryFactors {
         let mut state = self.state();
         state.without_password = true;
         state.proved_at = proved_at;
+    }
+
+    pub(crate) fn queued_emails(&self) -> Vec<QueuedEmail> {
+        self.state().emails.clone()
     }
 
     /// Returns the names of the queued emails.

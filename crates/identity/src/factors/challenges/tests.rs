@@ -74,7 +74,7 @@ fn is_wrong(outcome: &Result<Account, ChallengeError>) -> bool {
 #[tokio::test]
 async fn no_challenge_is_opened_if_the_credentials_changed_meanwhile() {
     let world = world().await;
-    world.store.state().meanwhile = Some(Meanwhile::Changed);
+    world.store.set_meanwhile(Meanwhile::Changed);
 
     let refusal = world.challenges.challenge(&account(world.user)).await;
 

@@ -63,7 +63,7 @@ impl World {
     }
 
     /// Returns an enrolment enabled half a minute ago, and its recovery codes.
-    async fn on(&self) -> (Enrolment, Vec<Secret<String>>) {
+    async fn enable(&self) -> (Enrolment, Vec<Secret<String>>) {
         let enrolment = self.begin().await.unwrap();
         let codes = self.factors.confirm(self.session_ref, self.code(&enrolment)).await.unwrap();
         self.clock.advance(Duration::from_secs(30));
@@ -85,7 +85,7 @@ async fn a_factor_is_on_after_its_first_code() {
     assert_eq!(codes.0.len(), 10);
     assert_eq!(world.store.audited(), ["factor.enabled"]);
     assert_eq!(world.store.emails(), ["factor-enabled"]);
-    assert_eq!(world.store.state().surviving_session, Some(world.session_ref.session));
+    assert_eq!(world.store.surviving_session(), Some(world.session_ref.session));
     assert_eq!(world.caller_cache.cached(world.session_ref), None, "the gates reload the caller");
     assert_eq!(world.store.wrong_proofs(), 0);
 }
@@ -94,7 +94,7 @@ async fn a_factor_is_on_after_its_first_code() {
 async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_stored() {
     let world = world();
 
-    let (_, codes) = world.on().await;
+    let (_, codes) = world.enable().await;
 
     let state = world.store.state();
     let expected: Vec<_> = codes
@@ -138,14 +138,14 @@ async fn wrong_codes_are_limited_and_the_wait_is_reported() {
 #[tokio::test]
 async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
     let world = world();
-    let nothing = world.factors.confirm(world.session_ref, secret("123456")).await;
+    let without_enrolment = world.factors.confirm(world.session_ref, secret("123456")).await;
     let enrolment = world.begin().await.unwrap();
     world.clock.advance(Duration::from_mins(15));
 
-    let late = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
+    let after_deadline = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
 
-    assert!(matches!(nothing, Err(ConfirmError::NotPending)));
-    assert!(matches!(late, Err(ConfirmError::NotPending)));
+    assert!(matches!(without_enrolment, Err(ConfirmError::NotPending)));
+    assert!(matches!(after_deadline, Err(ConfirmError::NotPending)));
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn a_second_enrolment_replaces_the_first() {
 #[tokio::test]
 async fn while_a_factor_is_on_no_other_can_be_enrolled() {
     let world = world();
-    let (enrolment, _) = world.on().await;
+    let (enrolment, _) = world.enable().await;
 
     let outcome = world.begin().await;
     let confirmed = world.factors.confirm(world.session_ref, world.code(&enrolment)).await;
@@ -176,43 +176,56 @@ async fn while_a_factor_is_on_no_other_can_be_enrolled() {
 #[tokio::test]
 async fn enrolment_fails_if_the_account_is_deleted_meanwhile() {
     let world = world();
-    world.store.state().meanwhile = Some(Meanwhile::Deleted);
+    world.store.set_meanwhile(Meanwhile::Deleted);
 
     let outcome = world.begin().await;
 
     assert!(matches!(outcome, Err(EnrolError::Gone)), "{outcome:?}");
 }
 
+/// Asserts that a proof disables an enabled factor, and that these audit entries and emails follow
+/// those of its enrolment.
+async fn assert_disables(world: &World, proof: ReauthProof, audited: &[&str], emails: &[&str]) {
+    world.factors.disable(world.session_ref, proof).await.unwrap();
+
+    assert!(!world.store.has_factor());
+    assert_eq!(world.store.audited()[1..], *audited);
+    assert_eq!(world.store.emails()[1..], *emails);
+    assert_eq!(world.store.wrong_proofs(), 0);
+}
+
 #[tokio::test]
-async fn any_fresh_proof_disables_the_factor() {
-    for number in 0..3 {
-        let world = world();
-        let (enrolment, codes) = world.on().await;
-        let action = "factor.disabled";
-        let email = "factor-disabled";
-        let (proof, audited, emails) = match number {
-            0 => (ReauthProof::Password(secret(PASSWORD)), vec![action], vec![email]),
-            1 => (by_code(world.code(&enrolment)), vec![action], vec![email]),
-            _ => (
-                by_recovery_code(&codes[7]),
-                vec!["recovery_code.used", action],
-                vec!["recovery-code-used", email],
-            ),
-        };
+async fn the_password_disables_the_factor() {
+    let world = world();
+    world.enable().await;
 
-        world.factors.disable(world.session_ref, proof).await.unwrap();
+    let proof = ReauthProof::Password(secret(PASSWORD));
+    assert_disables(&world, proof, &["factor.disabled"], &["factor-disabled"]).await;
+}
 
-        assert!(world.store.state().factor.is_none());
-        assert_eq!(world.store.audited()[1..], audited);
-        assert_eq!(world.store.emails()[1..], emails);
-        assert_eq!(world.store.wrong_proofs(), 0);
-    }
+#[tokio::test]
+async fn a_code_disables_the_factor() {
+    let world = world();
+    let (enrolment, _) = world.enable().await;
+
+    let proof = by_code(world.code(&enrolment));
+    assert_disables(&world, proof, &["factor.disabled"], &["factor-disabled"]).await;
+}
+
+#[tokio::test]
+async fn a_recovery_code_disables_the_factor_and_its_use_is_reported() {
+    let world = world();
+    let (_, codes) = world.enable().await;
+
+    let audited = ["recovery_code.used", "factor.disabled"];
+    let emails = ["recovery-code-used", "factor-disabled"];
+    assert_disables(&world, by_recovery_code(&codes[7]), &audited, &emails).await;
 }
 
 #[tokio::test]
 async fn a_wrong_proof_changes_nothing_and_is_counted() {
     let world = world();
-    let (_, codes) = world.on().await;
+    let (_, codes) = world.enable().await;
     let long_code = "x".repeat(10_000);
     let wrong_proofs = [
         ReauthProof::Password(secret("a wrong password")),
@@ -232,13 +245,13 @@ async fn a_wrong_proof_changes_nothing_and_is_counted() {
 
     assert_eq!(world.store.wrong_proofs(), count);
     assert_eq!(world.store.audited(), ["factor.enabled"]);
-    assert_eq!(world.store.state().codes.len(), codes.len());
+    assert_eq!(world.store.code_count(), codes.len());
 }
 
 #[tokio::test]
 async fn a_code_that_was_used_proves_nothing_again() {
     let world = world();
-    let (enrolment, codes) = world.on().await;
+    let (enrolment, codes) = world.enable().await;
     let code = world.code(&enrolment);
     let proof = || by_code(code.clone());
 
@@ -255,12 +268,12 @@ async fn a_code_that_was_used_proves_nothing_again() {
 #[tokio::test]
 async fn the_owner_is_emailed_when_a_recovery_code_replaces_the_others() {
     let world = world();
-    let (_, codes) = world.on().await;
+    let (_, codes) = world.enable().await;
 
     world.factors.regenerate_codes(world.session_ref, by_recovery_code(&codes[3])).await.unwrap();
 
     let emails = ["recovery-code-used", "recovery-codes-regenerated"].map(QueuedEmail::new);
-    assert_eq!(world.store.state().emails[1..], emails);
+    assert_eq!(world.store.queued_emails()[1..], emails);
     let audited = ["recovery_code.used", "recovery_codes.regenerated"];
     assert_eq!(world.store.audited()[1..], audited);
 }
@@ -268,53 +281,62 @@ async fn the_owner_is_emailed_when_a_recovery_code_replaces_the_others() {
 #[tokio::test]
 async fn an_authenticator_whose_key_is_lost_is_disabled_by_other_proofs() {
     let world = world();
-    let (enrolment, codes) = world.on().await;
-    world.store.state().key_lost = true;
+    let (enrolment, codes) = world.enable().await;
+    world.store.lose_key();
 
-    let by_app = world.factors.disable(world.session_ref, by_code(world.code(&enrolment))).await;
-    let by_paper = world.factors.disable(world.session_ref, by_recovery_code(&codes[0])).await;
+    let disabled_by_code =
+        world.factors.disable(world.session_ref, by_code(world.code(&enrolment))).await;
+    let disabled_by_recovery_code =
+        world.factors.disable(world.session_ref, by_recovery_code(&codes[0])).await;
 
-    assert!(matches!(by_app, Err(FactorChangeError::WrongProof)));
-    assert!(by_paper.is_ok());
+    assert!(matches!(disabled_by_code, Err(FactorChangeError::WrongProof)));
+    assert!(disabled_by_recovery_code.is_ok());
 }
 
 #[tokio::test]
 async fn enrolment_requires_the_accounts_password() {
     let world = world();
 
-    let silent = world.factors.begin(world.session_ref, None).await;
-    let guessed = world.factors.begin(world.session_ref, Some(secret("a guess"))).await;
-    let wrong_answers = world.store.wrong_proofs();
-    for _ in 1..10 {
+    let without_password = world.factors.begin(world.session_ref, None).await;
+    let wrong_password = world.factors.begin(world.session_ref, Some(secret("a guess"))).await;
+
+    assert!(matches!(without_password, Err(EnrolError::Owner(OwnerError::Missing))));
+    assert!(matches!(wrong_password, Err(EnrolError::Owner(OwnerError::Wrong))));
+    assert_eq!(world.store.wrong_proofs(), 1);
+    assert!(!world.store.has_factor());
+}
+
+#[tokio::test]
+async fn wrong_passwords_at_enrolment_are_limited() {
+    let world = world();
+    for _ in 0..10 {
         world.factors.begin(world.session_ref, Some(secret("a guess"))).await.unwrap_err();
     }
-    let late = world.begin().await;
 
-    assert!(matches!(silent, Err(EnrolError::Owner(OwnerError::Missing))));
-    assert!(matches!(guessed, Err(EnrolError::Owner(OwnerError::Wrong))));
-    assert_eq!(wrong_answers, 1);
-    assert!(matches!(late, Err(EnrolError::Owner(OwnerError::TooMany { .. }))));
-    assert!(world.store.state().factor.is_none());
+    let right_password = world.begin().await;
+
+    assert!(matches!(right_password, Err(EnrolError::Owner(OwnerError::TooMany { .. }))));
+    assert!(!world.store.has_factor());
 }
 
 #[tokio::test]
 async fn an_account_without_a_password_enrols_right_after_a_sign_in() {
     let world = world();
     let now = world.clock.now();
-    let begin = async |began_at| {
-        world.store.remove_password(began_at);
+    let begin = async |proved_at| {
+        world.store.remove_password(proved_at);
         world.factors.begin(world.session_ref, None).await
     };
-    let fresh = now - Duration::from_mins(10);
-    let old = now - Duration::from_secs(601);
+    let max_age = Duration::from_mins(10);
 
-    let over = begin(None).await;
-    let late = begin(Some(old)).await;
-    let in_time = begin(Some(fresh)).await;
-    let invented = world.factors.begin(world.session_ref, Some(secret(PASSWORD))).await;
+    let without_sign_in = begin(None).await;
+    let after_old_sign_in = begin(Some(now - max_age - Duration::from_secs(1))).await;
+    let after_fresh_sign_in = begin(Some(now - max_age)).await;
+    let with_invented_password =
+        world.factors.begin(world.session_ref, Some(secret(PASSWORD))).await;
 
-    assert!(matches!(over, Err(EnrolError::Owner(OwnerError::SignInAgain))));
-    assert!(matches!(late, Err(EnrolError::Owner(OwnerError::SignInAgain))));
-    assert!(in_time.is_ok());
-    assert!(matches!(invented, Err(EnrolError::Owner(OwnerError::Wrong))));
+    assert!(matches!(without_sign_in, Err(EnrolError::Owner(OwnerError::SignInAgain))));
+    assert!(matches!(after_old_sign_in, Err(EnrolError::Owner(OwnerError::SignInAgain))));
+    assert!(after_fresh_sign_in.is_ok());
+    assert!(matches!(with_invented_password, Err(EnrolError::Owner(OwnerError::Wrong))));
 }

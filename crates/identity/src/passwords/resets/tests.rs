@@ -1,11 +1,14 @@
 //! Tests of password resets.
 
 use super::*;
+use crate::factors::challenges::MAX_TOKEN_BYTES;
 use crate::fakes::{InMemoryAccounts, session_ref};
 use crate::ports::MockPasswordThrottleStore;
 
 const ADA: &str = "ada+pia@example.org";
-const NEW: &str = "a perfectly fine passphrase";
+const NEW_PASSWORD: &str = "a perfectly fine passphrase";
+/// Hash of the old password, as the fake hasher makes them.
+const OLD_HASH: &str = "kept old";
 
 fn secret(text: &str) -> Secret<String> {
     Secret::new(text.to_owned())
@@ -32,19 +35,25 @@ fn resets_with(
 }
 
 /// Returns a throttle whose counts of strangers and of the device's network may be cleared.
-fn forgiving() -> MockPasswordThrottleStore {
+fn clearing_throttle() -> MockPasswordThrottleStore {
     let mut throttle = MockPasswordThrottleStore::new();
     throttle.expect_clear().times(0..=2).returning(|_| Ok(()));
     throttle
 }
 
-/// Returns Ada, who has just requested a reset.
-async fn request_reset() -> (Arc<InMemoryAccounts>, PasswordResets, UserId) {
+struct RequestedReset {
+    accounts: Arc<InMemoryAccounts>,
+    resets: PasswordResets,
+    ada: UserId,
+}
+
+/// Requests a reset of Ada's password.
+async fn request_reset() -> RequestedReset {
     let accounts = InMemoryAccounts::empty();
-    let ada = accounts.person(ADA, Some("kept old"));
-    let resets = resets_with(&accounts, forgiving());
+    let ada = accounts.person(ADA, Some(OLD_HASH));
+    let resets = resets_with(&accounts, clearing_throttle());
     resets.request(ADA).await.unwrap();
-    (accounts, resets, ada)
+    RequestedReset { accounts, resets, ada }
 }
 
 fn stored_hash(accounts: &InMemoryAccounts, user: UserId) -> String {
@@ -53,7 +62,7 @@ fn stored_hash(accounts: &InMemoryAccounts, user: UserId) -> String {
 
 #[tokio::test]
 async fn the_link_has_the_page_and_the_encoded_address() {
-    let (accounts, _, ada) = request_reset().await;
+    let RequestedReset { accounts, ada, .. } = request_reset().await;
 
     let link = accounts.link();
 
@@ -67,7 +76,7 @@ async fn the_link_has_the_page_and_the_encoded_address() {
 #[tokio::test]
 async fn an_older_account_with_an_invalid_address_gets_its_email() {
     let accounts = InMemoryAccounts::empty();
-    let ada = accounts.person("ada..pia@example.org", Some("kept old"));
+    let ada = accounts.person("ada..pia@example.org", Some(OLD_HASH));
 
     resets(&accounts).request("ada..pia@example.org").await.unwrap();
 
@@ -76,17 +85,18 @@ async fn an_older_account_with_an_invalid_address_gets_its_email() {
 
 #[tokio::test]
 async fn a_token_resets_the_password_once() {
-    let (accounts, resets, ada) = request_reset().await;
+    let RequestedReset { accounts, resets, ada } = request_reset().await;
     let token = accounts.token();
     let session_ref = session_ref(ada);
     resets.caller_cache.fresh(session_ref).await.unwrap();
 
-    let first = resets.reset(" ADA+Pia@example.org", &token, secret(NEW), &device()).await;
-    let second = resets.reset(ADA, &token, secret("another fine passphrase"), &device()).await;
+    let reset = resets.reset(" ADA+Pia@example.org", &token, secret(NEW_PASSWORD), &device()).await;
+    let repeated_reset =
+        resets.reset(ADA, &token, secret("another fine passphrase"), &device()).await;
 
-    assert!(first.is_ok(), "{first:?}");
-    assert!(matches!(second, Err(ResetError::InvalidToken)), "{second:?}");
-    assert_eq!(stored_hash(&accounts, ada), format!("kept {NEW}"));
+    assert!(reset.is_ok(), "{reset:?}");
+    assert!(matches!(repeated_reset, Err(ResetError::InvalidToken)), "{repeated_reset:?}");
+    assert_eq!(stored_hash(&accounts, ada), format!("kept {NEW_PASSWORD}"));
     assert_eq!(resets.caller_cache.cached(session_ref), None);
     assert_eq!(accounts.emails().last(), Some(&("password-changed", ada)));
     assert_eq!(accounts.audited(), ["password.reset_requested", "password.reset", "session.ended"]);
@@ -94,40 +104,47 @@ async fn a_token_resets_the_password_once() {
 
 #[tokio::test]
 async fn a_token_is_valid_for_its_address_for_an_hour() {
-    let (accounts, resets, ada) = request_reset().await;
+    let RequestedReset { accounts, resets, ada } = request_reset().await;
     let token = accounts.token();
-    accounts.person("eve@example.org", Some("kept old"));
+    accounts.person("eve@example.org", Some(OLD_HASH));
     let reset = async |email: &str, token: &Secret<String>| {
-        resets.reset(email, token, secret(NEW), &device()).await
+        resets.reset(email, token, secret(NEW_PASSWORD), &device()).await
     };
 
-    let foreign = reset("eve@example.org", &token).await;
-    let unknown = reset("nobody@example.org", &token).await;
-    let nonsense = reset(ADA, &secret("nonsense")).await;
-    let long = reset(ADA, &secret(&"x".repeat(129))).await;
-    let empty = reset(ADA, &secret("")).await;
+    let with_address_of_another = reset("eve@example.org", &token).await;
+    let with_unknown_address = reset("nobody@example.org", &token).await;
+    let with_nonsense = reset(ADA, &secret("nonsense")).await;
+    let with_long_token = reset(ADA, &secret(&"x".repeat(MAX_TOKEN_BYTES + 1))).await;
+    let with_empty_token = reset(ADA, &secret("")).await;
     accounts.clock.advance(Duration::from_hours(1));
-    let late = reset(ADA, &token).await;
+    let after_expiry = reset(ADA, &token).await;
 
-    for refusal in [foreign, unknown, nonsense, long, empty, late] {
+    for refusal in [
+        with_address_of_another,
+        with_unknown_address,
+        with_nonsense,
+        with_long_token,
+        with_empty_token,
+        after_expiry,
+    ] {
         assert!(matches!(refusal, Err(ResetError::InvalidToken)), "{refusal:?}");
     }
-    assert_eq!(stored_hash(&accounts, ada), "kept old");
+    assert_eq!(stored_hash(&accounts, ada), OLD_HASH);
 }
 
 #[tokio::test]
 async fn a_token_of_another_purpose_resets_nothing() {
-    let (accounts, resets, _) = request_reset().await;
+    let RequestedReset { accounts, resets, .. } = request_reset().await;
     accounts.verification(true).resend(ADA).await.unwrap();
 
-    let refusal = resets.reset(ADA, &accounts.token(), secret(NEW), &device()).await;
+    let refusal = resets.reset(ADA, &accounts.token(), secret(NEW_PASSWORD), &device()).await;
 
     assert!(matches!(refusal, Err(ResetError::InvalidToken)));
 }
 
 #[tokio::test]
 async fn a_weak_password_is_reported_and_leaves_the_token_valid() {
-    let (accounts, resets, _) = request_reset().await;
+    let RequestedReset { accounts, resets, .. } = request_reset().await;
     let token = accounts.token();
 
     for (password, code) in [
@@ -146,12 +163,12 @@ async fn a_weak_password_is_reported_and_leaves_the_token_valid() {
             outcome => panic!("{outcome:?}"),
         }
     }
-    assert!(resets.reset(ADA, &token, secret(NEW), &device()).await.is_ok());
+    assert!(resets.reset(ADA, &token, secret(NEW_PASSWORD), &device()).await.is_ok());
 }
 
 #[tokio::test]
 async fn without_the_token_nothing_is_revealed_about_the_name() {
-    let (_, resets, _) = request_reset().await;
+    let RequestedReset { resets, .. } = request_reset().await;
 
     let refusal = resets.reset(ADA, &secret("nonsense"), secret("Ada Augusta"), &device()).await;
 
@@ -160,7 +177,7 @@ async fn without_the_token_nothing_is_revealed_about_the_name() {
 
 #[tokio::test]
 async fn every_request_takes_the_same_steps_to_the_same_response() {
-    let (accounts, resets, ada) = request_reset().await;
+    let RequestedReset { accounts, resets, ada } = request_reset().await;
     accounts.person("vouched@example.org", None);
     accounts.steps();
 
@@ -174,7 +191,7 @@ async fn every_request_takes_the_same_steps_to_the_same_response() {
 
 #[tokio::test]
 async fn an_address_gets_at_most_three_emails_without_an_error() {
-    let (accounts, resets, ada) = request_reset().await;
+    let RequestedReset { accounts, resets, ada } = request_reset().await;
 
     for email in [ADA, " ADA+pia@example.org", ADA, ADA] {
         resets.request(email).await.unwrap();
@@ -185,7 +202,7 @@ async fn an_address_gets_at_most_three_emails_without_an_error() {
 
 #[tokio::test]
 async fn without_mail_every_request_fails_before_any_step() {
-    let (accounts, resets, _) = request_reset().await;
+    let RequestedReset { accounts, resets, .. } = request_reset().await;
     accounts.mail.set(false);
     accounts.steps();
 
@@ -200,13 +217,13 @@ async fn without_mail_every_request_fails_before_any_step() {
 #[tokio::test]
 async fn guesses_at_the_old_password_are_cleared_by_a_reset() {
     let accounts = InMemoryAccounts::empty();
-    accounts.person(ADA, Some("kept old"));
+    accounts.person(ADA, Some(OLD_HASH));
     let mut throttle = MockPasswordThrottleStore::new();
     throttle.expect_clear().times(2).returning(|_| Ok(()));
     let resets = resets_with(&accounts, throttle);
     resets.request(ADA).await.unwrap();
 
     let token = accounts.token();
-    resets.reset(ADA, &secret("nonsense"), secret(NEW), &device()).await.unwrap_err();
-    resets.reset(ADA, &token, secret(NEW), &device()).await.unwrap();
+    resets.reset(ADA, &secret("nonsense"), secret(NEW_PASSWORD), &device()).await.unwrap_err();
+    resets.reset(ADA, &token, secret(NEW_PASSWORD), &device()).await.unwrap();
 }
