@@ -226,6 +226,11 @@ impl InMemory {
         state.fault = Some(PlannedFault { step, after, fault });
     }
 
+    /// Returns the number of calls of a step since the last planned fault.
+    pub(crate) fn calls_of(&self, step: Step) -> usize {
+        self.state().calls.get(&step).copied().unwrap_or_default()
+    }
+
     /// Ends a crash. Returns whether there was one.
     pub(crate) fn restart(&self) -> bool {
         std::mem::take(&mut self.state().is_down)
@@ -312,9 +317,23 @@ impl TextExtractor for MarkdownFiles {
     }
 }
 
-/// Embedder that remembers the calls, of two texts each.
+/// Embedder that remembers the texts of each call.
 #[derive(Debug, Default)]
-pub(crate) struct CountingEmbedder(pub(crate) Mutex<Vec<Vec<String>>>);
+pub(crate) struct CountingEmbedder(Mutex<Vec<Vec<String>>>);
+
+impl CountingEmbedder {
+    pub(crate) const BATCH_SIZE: usize = 2;
+
+    /// Returns the texts of each call.
+    pub(crate) fn calls(&self) -> Vec<Vec<String>> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// Forgets the calls.
+    pub(crate) fn clear(&self) {
+        self.0.lock().unwrap().clear();
+    }
+}
 
 #[async_trait]
 impl Embedder for CountingEmbedder {
@@ -323,7 +342,7 @@ impl Embedder for CountingEmbedder {
     }
 
     fn batch_size(&self) -> usize {
-        2
+        Self::BATCH_SIZE
     }
 
     fn min_similarity(&self) -> f32 {
@@ -338,11 +357,16 @@ impl Embedder for CountingEmbedder {
 
 /// Writer of contexts that remembers the chunks.
 #[derive(Debug, Default)]
-pub(crate) struct CountingWriter(pub(crate) Mutex<Vec<String>>);
+pub(crate) struct CountingWriter(Mutex<Vec<String>>);
 
 impl CountingWriter {
     /// Tokens of each call.
     pub(crate) const TOKENS: i64 = 10;
+
+    /// Returns the chunk of each call.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        self.0.lock().unwrap().clone()
+    }
 }
 
 #[async_trait]

@@ -49,11 +49,11 @@ async fn a_crash_before_or_after_any_step_charges_and_stores_everything_once() {
 
             world.assert_published();
             assert_eq!(world.store.state().rows.charged, expected);
-            let texts = world.embedder.0.lock().unwrap().concat();
+            let texts = world.embedder.calls().concat();
             // Only what was made but not yet stored is made again.
             let repeated = |it| if (step, fault) == (it, Fault::CrashesBefore) { 2 } else { 0 };
             let limits = (5 + repeated(Step::PutVectors), 5 + repeated(Step::PutContexts));
-            let made = (texts.len(), writer.0.lock().unwrap().len());
+            let made = (texts.len(), writer.calls().len());
             assert!(made.0 <= limits.0 && made.1 <= limits.1, "{step:?} after {after}: {made:?}");
             crashes += 1;
         }

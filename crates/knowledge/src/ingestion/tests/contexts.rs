@@ -39,12 +39,12 @@ async fn contexts_are_written_once_and_embedded_with_their_chunks() {
     assert!(world.ingest().await);
 
     world.assert_published();
-    assert_eq!(writer.0.lock().unwrap().len(), 5);
+    assert_eq!(writer.calls().len(), 5);
     let ids = world.store.list_published(None, None, 9).await.unwrap();
     let chunks = world.store.load_indexed(&ids).await.unwrap();
     assert_eq!(chunks.len(), 5);
     assert!(chunks.iter().all(|it| it.context == format!("About {}.", it.text.len())));
-    let texts = world.embedder.0.lock().unwrap().concat();
+    let texts = world.embedder.calls().concat();
     assert!(texts.iter().all(|it| it.starts_with("Travel\n") && it.contains("\nAbout ")));
 }
 
@@ -112,13 +112,13 @@ async fn documents_that_are_indexed_again_get_the_contexts_that_they_lack() {
 
     assert_eq!(world.row().status, DocumentStatus::Ready);
     assert!(contexts(&world).iter().all(Option::is_some));
-    assert_eq!(writer.0.lock().unwrap().len(), 5);
-    assert_eq!(world.embedder.0.lock().unwrap().concat().len(), 10);
+    assert_eq!(writer.calls().len(), 5);
+    assert_eq!(world.embedder.calls().concat().len(), 10);
     // Again, nothing is missing.
     world.store.reindex(world.row().base, "counting");
     world.ingest().await;
-    assert_eq!(writer.0.lock().unwrap().len(), 5);
-    assert_eq!(world.embedder.0.lock().unwrap().concat().len(), 10);
+    assert_eq!(writer.calls().len(), 5);
+    assert_eq!(world.embedder.calls().concat().len(), 10);
 }
 
 #[tokio::test]
@@ -131,14 +131,14 @@ async fn contexts_outlive_a_change_of_the_model_and_the_loss_of_their_writer() {
     world.ingest().await;
 
     assert_eq!(contexts(&world), before);
-    assert_eq!(writer.0.lock().unwrap().len(), 5);
-    let texts = world.embedder.0.lock().unwrap().concat();
+    assert_eq!(writer.calls().len(), 5);
+    let texts = world.embedder.calls().concat();
     assert_eq!(texts[..5], texts[5..], "all are embedded again, with their contexts");
     world.ingestion.context_writer = None;
     world.store.reindex(world.row().base, "other");
     world.ingest().await;
     assert_eq!(contexts(&world), before);
-    assert_eq!(world.embedder.0.lock().unwrap().concat().len(), 10);
+    assert_eq!(world.embedder.calls().concat().len(), 10);
 }
 
 #[tokio::test]

@@ -139,7 +139,7 @@ async fn a_group_without_tokens_embeds_nothing() {
     assert_eq!(world.row().status, DocumentStatus::Pending);
     assert_eq!(world.delay(), QUOTA_DELAY);
     assert!(world.row().error.unwrap().contains("tokens of this month are used up"));
-    assert!(world.embedder.0.lock().unwrap().is_empty());
+    assert!(world.embedder.calls().is_empty());
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn vectors_that_are_missing_or_unusable_are_not_stored() {
 
 #[tokio::test]
 async fn a_model_with_vectors_of_another_size_is_called_once() {
-    let vectors = vec![vec![0.5; 3072]; 2];
+    let vectors = vec![vec![0.5; 3072]; CountingEmbedder::BATCH_SIZE];
     let world =
         World::new().with_embedder(move || Ok(Embedding { vectors: vectors.clone(), tokens: 7 }));
 
