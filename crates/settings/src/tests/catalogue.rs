@@ -9,19 +9,20 @@ use pia_assistant::{
 
 use super::*;
 
-/// Minimal entry.
-const FIRST: [&str; 3] =
+/// Settings of a minimal entry: the chat model `main`.
+const MODEL_ENTRY: [&str; 3] =
     ["Ai:Providers:0:Id=main", "Ai:Providers:0:Model=gpt-5", "Ai:Providers:0:ApiKey=k"];
-/// Settings of a search provider.
-const SEARCH: [&str; 4] = [
+/// Settings of the search provider `web`.
+const SEARCH_ENTRY: [&str; 4] = [
     "Ai:Providers:1:Id=web",
     "Ai:Providers:1:ProviderType=Linkup",
     "Ai:Providers:1:ApiKey=s",
     "Ai:Providers:1:Model=deep",
 ];
 
-fn both() -> Operator {
-    Operator::development().arguments(&FIRST).arguments(&SEARCH)
+/// Creates sources with the entries of a chat model and of a search provider.
+fn model_and_search() -> Operator {
+    Operator::development().arguments(&MODEL_ENTRY).arguments(&SEARCH_ENTRY)
 }
 
 fn entry(operator: &Operator, id: &str) -> Target {
@@ -32,15 +33,15 @@ fn ids(catalogue: &ModelCatalogue) -> Vec<&str> {
     catalogue.entries.iter().filter_map(|it| it.id.as_deref()).collect()
 }
 
-/// Returns the keys of all errors.
-fn refused(operator: &Operator) -> Vec<String> {
+/// Returns the keys of the settings whose values are errors.
+fn error_keys(operator: &Operator) -> Vec<String> {
     let errors = operator.sources.load_config().unwrap_err();
     errors.iter().filter_map(|it| it.key().map(str::to_owned)).collect()
 }
 
 #[test]
 fn a_minimal_entry_is_complete() {
-    let operator = Operator::development().arguments(&FIRST);
+    let operator = Operator::development().arguments(&MODEL_ENTRY);
 
     let target = entry(&operator, "MAIN");
 
@@ -59,7 +60,7 @@ fn a_minimal_entry_is_complete() {
 #[test]
 fn addresses_are_passed_on_at_public_endpoints_or_if_enabled() {
     let fetches = |more: &[&str]| {
-        entry(&Operator::development().arguments(&FIRST).arguments(more), "main").addresses
+        entry(&Operator::development().arguments(&MODEL_ENTRY).arguments(more), "main").addresses
             == Addresses::PassedOn
     };
     let typed = |name: &str| fetches(&[&format!("Ai:Providers:0:ProviderType={name}")]);
@@ -79,19 +80,19 @@ fn addresses_are_passed_on_at_public_endpoints_or_if_enabled() {
 fn unsupported_parameters_can_be_configured() {
     let with = |names: &str| {
         let names = format!("Ai:Providers:0:UnsupportedParameters={names}");
-        Operator::development().arguments(&FIRST).argument(&names)
+        Operator::development().arguments(&MODEL_ENTRY).argument(&names)
     };
 
     assert_eq!(entry(&with("Temperature, top_k"), "main").unsupported, ["temperature", "top_k"]);
     assert!(entry(&with(""), "main").unsupported.is_empty());
-    assert_eq!(refused(&with("top_z")), ["Ai:Providers:0:UnsupportedParameters"]);
+    assert_eq!(error_keys(&with("top_z")), ["Ai:Providers:0:UnsupportedParameters"]);
 }
 
 #[test]
 fn upstream_tools_have_a_type_and_a_price() {
     let with = |tools: &str| {
         let tools = format!("Ai:Providers:0:UpstreamTools={tools}");
-        Operator::development().arguments(&FIRST).argument(&tools)
+        Operator::development().arguments(&MODEL_ENTRY).argument(&tools)
     };
     let tools_of = |operator: &Operator| -> Vec<(String, i64)> {
         let tools = &entry(operator, "main").upstream_tools;
@@ -106,7 +107,7 @@ fn upstream_tools_have_a_type_and_a_price() {
     );
     assert!(tools_of(&with("")).is_empty() && priced.notices().is_empty());
     for wrong in ["web_search", "web_search=", "=5", "a b=5", "function=1", "custom=1", "a=1,a=2"] {
-        assert_eq!(refused(&with(wrong)), ["Ai:Providers:0:UpstreamTools"], "{wrong}");
+        assert_eq!(error_keys(&with(wrong)), ["Ai:Providers:0:UpstreamTools"], "{wrong}");
     }
     let translated = with("web_search=10").argument("Ai:Providers:0:ProviderType=Anthropic");
     assert!(tools_of(&translated).is_empty());
@@ -170,7 +171,7 @@ fn the_environment_names_entries_by_their_number() {
 #[test]
 fn ids_are_required_and_unique() {
     let nameless = Operator::development().argument("Ai:Providers:0:Model=m");
-    let twice = both().arguments(&["Ai:Providers:2:Id=WEB", "Ai:Providers:2:Model=m"]);
+    let twice = model_and_search().arguments(&["Ai:Providers:2:Id=WEB", "Ai:Providers:2:Model=m"]);
     let long = Operator::development()
         .argument(&format!("Ai:Providers:0:Id={}", "x".repeat(101)))
         .argument("Ai:Providers:0:Model=m");
@@ -183,16 +184,16 @@ fn ids_are_required_and_unique() {
         let odd = Operator::development().variable("Ai__Providers__0__Id", id).argument(model);
         let errors = odd.errors();
         assert!(errors.len() == 1 && errors[0].ends_with(reason), "{errors:?}");
-        assert_eq!(refused(&odd), ["Ai:Providers:0:Id"]);
+        assert_eq!(error_keys(&odd), ["Ai:Providers:0:Id"]);
     }
     assert!(nameless.errors()[0].starts_with("SVC-CFG-002 setting `Ai:Providers:0:Id`"));
-    assert_eq!(refused(&twice), ["Ai:Providers:2:Id"]);
-    assert_eq!(refused(&long), ["Ai:Providers:0:Id"]);
+    assert_eq!(error_keys(&twice), ["Ai:Providers:2:Id"]);
+    assert_eq!(error_keys(&long), ["Ai:Providers:0:Id"]);
 }
 
 #[test]
 fn entries_behind_a_gap_are_ignored_and_reported_once() {
-    let operator = both().arguments(&[
+    let operator = model_and_search().arguments(&[
         "Ai:Providers:3:Id=late",
         "Ai:Providers:3:ProviderType=nonsense",
         "Ai:Providers:5:Unknown=x",
@@ -237,14 +238,18 @@ fn an_empty_catalogue_has_no_notices() {
 
 #[test]
 fn malformed_entries_are_reported() {
-    assert_eq!(refused(&Operator::development().argument("Ai:Providers=main")), ["Ai:Providers"]);
-    let errors = refused(&Operator::development().argument("Ai:Providers:0=main"));
+    assert_eq!(
+        error_keys(&Operator::development().argument("Ai:Providers=main")),
+        ["Ai:Providers"]
+    );
+    let errors = error_keys(&Operator::development().argument("Ai:Providers:0=main"));
     assert_eq!(errors, ["Ai:Providers:0:Id", "Ai:Providers:0:Model", "Ai:Providers:0"]);
 }
 
 #[test]
 fn a_misspelled_setting_of_an_entry_is_reported_with_a_suggestion() {
-    let [notice] = both().argument("Ai:Providers:0:Fallback=web").notices().try_into().unwrap();
+    let [notice] =
+        model_and_search().argument("Ai:Providers:0:Fallback=web").notices().try_into().unwrap();
 
     assert!(
         notice.ends_with("is not known and has no effect; did you mean `Fallbacks`?"),
@@ -257,7 +262,7 @@ fn the_required_settings_of_a_type_are_checked() {
     let entry = |settings: &[&str]| {
         let operator = Operator::development().argument("Ai:Providers:0:Id=a");
         let set = |it: Operator, setting: &&str| it.argument(&format!("Ai:Providers:0:{setting}"));
-        refused(&settings.iter().fold(operator, set))
+        error_keys(&settings.iter().fold(operator, set))
     };
 
     assert_eq!(entry(&["ApiKey=k"]), ["Ai:Providers:0:Model"]);
@@ -289,7 +294,7 @@ fn all_errors_of_the_catalogue_are_reported_at_once() {
         "Ai:Providers:1:Model=far",
     ]);
 
-    let mut keys = refused(&operator);
+    let mut keys = error_keys(&operator);
 
     keys.sort();
     let expected = [
@@ -328,7 +333,7 @@ fn a_paid_endpoint_without_a_key_has_a_notice() {
 
 #[test]
 fn entries_need_a_restart_and_models_do_not() {
-    let operator = both().arguments(&["Ai:Model=m", "Ai:ApiKey=k"]);
+    let operator = model_and_search().arguments(&["Ai:Model=m", "Ai:ApiKey=k"]);
     let config = LiveConfig::new(operator.read());
     let started = config.latest();
     let catalogue =
@@ -355,9 +360,9 @@ fn entries_need_a_restart_and_models_do_not() {
 
 #[test]
 fn a_removed_entry_needs_a_restart() {
-    let config = LiveConfig::new(both().read());
+    let config = LiveConfig::new(model_and_search().read());
 
-    let changes = config.reload(&Operator::development().arguments(&FIRST).sources).unwrap();
+    let changes = config.reload(&Operator::development().arguments(&MODEL_ENTRY).sources).unwrap();
 
     assert!(changes.restart_only.contains(&"Ai:Providers:1:Id".to_owned()), "{changes:?}");
     assert!(changes.reloaded.is_empty());
@@ -365,7 +370,7 @@ fn a_removed_entry_needs_a_restart() {
 
 #[test]
 fn debug_output_omits_the_keys_of_the_catalogue() {
-    let operator = both().argument("Ai:Providers:0:ApiKeys=s3cretA,s3cretB");
+    let operator = model_and_search().argument("Ai:Providers:0:ApiKeys=s3cretA,s3cretB");
 
     let config = operator.read();
 

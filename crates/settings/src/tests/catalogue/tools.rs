@@ -2,22 +2,44 @@
 
 use super::*;
 
+/// Settings of the embedding model `vectors`.
+const EMBEDDING_ENTRY: [&str; 4] = [
+    "Ai:Providers:2:Id=vectors",
+    "Ai:Providers:2:Model=m",
+    "Ai:Providers:2:ApiKey=k",
+    "Ai:Providers:2:Embeddings=true",
+];
+/// Settings of the chat model `blind`, which cannot see pictures.
+const BLIND_ENTRY: [&str; 4] = [
+    "Ai:Providers:2:Id=blind",
+    "Ai:Providers:2:Model=m",
+    "Ai:Providers:2:ApiKey=k",
+    "Ai:Providers:2:EnableVision=false",
+];
+
 #[test]
-fn a_search_has_a_depth() {
+fn a_search_has_a_depth_in_any_case() {
     for depth in ["fast", "standard", "DEEP"] {
-        let operator = both().argument(&format!("Ai:Providers:1:Model={depth}"));
+        let operator = model_and_search().argument(&format!("Ai:Providers:1:Model={depth}"));
+
         let catalogue = operator.read().ai.catalogue;
+
         assert_eq!(catalogue.searches[0].depth.name(), depth.to_lowercase());
     }
+}
+
+#[test]
+fn an_unknown_depth_of_a_search_is_an_error() {
     for depth in ["deeper", "", "1"] {
-        let operator = both().argument(&format!("Ai:Providers:1:Model={depth}"));
-        assert_eq!(refused(&operator), ["Ai:Providers:1:Model"], "{depth}");
+        let operator = model_and_search().argument(&format!("Ai:Providers:1:Model={depth}"));
+
+        assert_eq!(error_keys(&operator), ["Ai:Providers:1:Model"], "{depth}");
     }
 }
 
 #[test]
 fn a_search_may_have_several_keys_and_limits() {
-    let operator = both().arguments(&[
+    let operator = model_and_search().arguments(&[
         "Ai:Providers:1:ApiKeys=t,s",
         "Ai:Providers:1:Protection:RequestsPerMinute=7",
         "Ai:Providers:1:Protection:MaxConcurrent=2",
@@ -55,7 +77,7 @@ fn settings_without_effect_on_a_search_are_reported() {
         "CreditRates:ConnectorPerMillion=1",
         "Protection:TokensPerMinute=1",
     ] {
-        let operator = both().argument(&format!("Ai:Providers:1:{setting}"));
+        let operator = model_and_search().argument(&format!("Ai:Providers:1:{setting}"));
 
         let [notice] = operator.notices().try_into().unwrap();
 
@@ -70,22 +92,20 @@ fn settings_without_effect_on_a_search_are_reported() {
 
 #[test]
 fn an_embedding_model_is_not_a_chat_model() {
-    let vectors = [
-        "Ai:Providers:2:Id=vectors",
-        "Ai:Providers:2:Model=m",
-        "Ai:Providers:2:ApiKey=k",
-        "Ai:Providers:2:Embeddings=true",
-    ];
+    let catalogue = model_and_search().arguments(&EMBEDDING_ENTRY).read().ai.catalogue;
 
-    let catalogue = both().arguments(&vectors).read().ai.catalogue;
+    assert!(catalogue.entry("vectors").is_none());
+    assert!(catalogue.embedder("Vectors").is_some());
+}
 
-    assert!(catalogue.entry("vectors").is_none() && catalogue.embedder("Vectors").is_some());
+#[test]
+fn an_embedding_model_serves_no_chats_and_has_a_type_with_embeddings() {
     for (setting, reason) in [
         ("Ai:Fallbacks=vectors", "expected chat models, not one of embeddings"),
         ("Ai:VisionToolProviderId=vectors", "expected a chat model, not one of embeddings"),
         ("Ai:Providers:2:ProviderType=Anthropic", "this type of provider has no embeddings"),
     ] {
-        let errors = both().arguments(&vectors).argument(setting).errors();
+        let errors = model_and_search().arguments(&EMBEDDING_ENTRY).argument(setting).errors();
 
         assert!(errors.iter().any(|it| it.contains(reason)), "{errors:?}");
     }
@@ -93,12 +113,6 @@ fn an_embedding_model_is_not_a_chat_model() {
 
 #[test]
 fn a_tool_must_be_an_entry_of_the_right_type() {
-    let blind = [
-        "Ai:Providers:2:Id=blind",
-        "Ai:Providers:2:Model=m",
-        "Ai:Providers:2:ApiKey=k",
-        "Ai:Providers:2:EnableVision=false",
-    ];
     for section in ["Ai", "Ai:Modes:Research", "Ai:Providers:0"] {
         for (setting, reason) in [
             ("WebSearchToolProviderId=none", "names no entry of Ai:Providers"),
@@ -109,7 +123,9 @@ fn a_tool_must_be_an_entry_of_the_right_type() {
             ("Fallbacks=blind,none", "names an entry that Ai:Providers does not have"),
             ("Fallbacks=blind,web", "expected chat models, not Linkup"),
         ] {
-            let operator = both().arguments(&blind).argument(&format!("{section}:{setting}"));
+            let operator = model_and_search()
+                .arguments(&BLIND_ENTRY)
+                .argument(&format!("{section}:{setting}"));
 
             let errors = operator.errors();
 
@@ -119,13 +135,18 @@ fn a_tool_must_be_an_entry_of_the_right_type() {
             assert_eq!(errors, [expected]);
         }
     }
-    let itself = both().argument("Ai:Providers:0:Fallbacks=MAIN");
-    assert_eq!(refused(&itself), ["Ai:Providers:0:Fallbacks"]);
+}
+
+#[test]
+fn an_entry_is_not_its_own_fallback() {
+    let operator = model_and_search().argument("Ai:Providers:0:Fallbacks=MAIN");
+
+    assert_eq!(error_keys(&operator), ["Ai:Providers:0:Fallbacks"]);
 }
 
 #[test]
 fn tools_may_be_named_in_any_case_and_before_their_entries() {
-    let operator = both().arguments(&[
+    let operator = model_and_search().arguments(&[
         "Ai:Providers:0:WebSearchToolProviderId=Web",
         "Ai:Model=m",
         "Ai:ApiKey=k",
