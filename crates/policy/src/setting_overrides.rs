@@ -75,6 +75,8 @@ pub struct RunningSetting {
     pub origin: Option<String>,
     /// True if a change takes effect with a restart only.
     pub needs_restart: bool,
+    /// True if a blank text has a meaning of its own, also for a secret.
+    pub may_be_blank: bool,
 }
 
 /// Setting in force, with the change of an administrator.
@@ -95,7 +97,7 @@ pub enum SettingOverrideError {
     /// Value is invalid, alone or together with others.
     #[error("{}", .0.join(" "))]
     Invalid(Vec<String>),
-    /// Secret would be empty.
+    /// Secret would be empty, which has no meaning.
     #[error("A secret cannot be empty. To remove the stored value, reset the setting.")]
     EmptySecret,
     /// Store is unavailable, or there are too many concurrent writes.
@@ -267,8 +269,8 @@ impl SettingOverrides {
         key: &str,
         value: &str,
     ) -> Result<OverrideChange, SettingOverrideError> {
-        let RunningSetting { key, is_secret, .. } = self.find(key)?;
-        if is_secret && value.trim().is_empty() {
+        let RunningSetting { key, is_secret, may_be_blank, .. } = self.find(key)?;
+        if is_secret && !may_be_blank && value.trim().is_empty() {
             return Err(SettingOverrideError::EmptySecret);
         }
 

@@ -22,6 +22,8 @@ pub(super) struct Field<'a> {
     outcome: &'a mut Outcome,
     key: String,
     effect: Effect,
+    /// True if a blank text has a meaning of its own.
+    may_be_blank: bool,
 }
 
 impl<'a> Field<'a> {
@@ -31,7 +33,7 @@ impl<'a> Field<'a> {
         key: String,
         effect: Effect,
     ) -> Self {
-        Self { layered, outcome, key, effect }
+        Self { layered, outcome, key, effect, may_be_blank: false }
     }
 
     /// Returns the value, or else the default.
@@ -95,6 +97,7 @@ impl<'a> Field<'a> {
     /// Returns the value if present, even if blank: a blank text may hide a
     /// default.
     pub(super) fn optional_or_blank<T: Setting>(mut self) -> Option<T> {
+        self.may_be_blank = true;
         let value = self.parse();
         self.record::<T>(value.as_ref().map(Setting::format));
         value
@@ -202,7 +205,8 @@ impl<'a> Field<'a> {
 
     fn record<T: Setting>(self, value: Option<String>) {
         let origin = self.raw_value().and_then(|it| self.layered.origin(it));
-        let setting = StoredSetting::new(self.effect, value, T::IS_SECRET, origin);
+        let mut setting = StoredSetting::new(self.effect, value, T::IS_SECRET, origin);
+        setting.may_be_blank = self.may_be_blank;
         self.outcome.snapshot.record(self.key, setting);
     }
 }

@@ -25,6 +25,8 @@ pub(super) struct StoredSetting {
     value: Option<Secret<String>>,
     is_secret: bool,
     origin: Option<String>,
+    /// True if a blank text has a meaning of its own.
+    pub(super) may_be_blank: bool,
 }
 
 /// Setting in force, as administrators see it.
@@ -40,6 +42,8 @@ pub struct EffectiveSetting {
     pub origin: Option<String>,
     /// Time at which a change of it takes effect.
     pub effect: Effect,
+    /// True if a blank text has a meaning of its own.
+    pub may_be_blank: bool,
 }
 
 /// Settings with their current values. Its `Debug` prints keys only.
@@ -53,7 +57,7 @@ impl StoredSetting {
         is_secret: bool,
         origin: Option<String>,
     ) -> Self {
-        Self { effect, value: value.map(Secret::new), is_secret, origin }
+        Self { effect, value: value.map(Secret::new), is_secret, origin, may_be_blank: false }
     }
 }
 
@@ -75,6 +79,7 @@ impl Snapshot {
             is_secret: setting.is_secret,
             origin: setting.origin.clone(),
             effect: setting.effect,
+            may_be_blank: setting.may_be_blank,
         })
     }
 

@@ -97,7 +97,7 @@ fn invalid() -> ApiError {
 
 impl From<ListedSetting> for SettingResponse {
     fn from(ListedSetting { setting, change }: ListedSetting) -> Self {
-        let RunningSetting { key, value, is_secret, origin, needs_restart } = setting;
+        let RunningSetting { key, value, is_secret, origin, needs_restart, .. } = setting;
         let changed_by = change.as_ref().and_then(|it| it.updated_by);
         Self {
             key,

@@ -18,7 +18,8 @@ fn values(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-/// Returns settings: two public ones, a secret, and one that needs a restart.
+/// Returns settings: two public ones, two secrets, one of which may be blank, and one that needs
+/// a restart.
 fn running() -> MockRunningSettings {
     let setting = |key: &str, is_secret| RunningSetting {
         key: key.to_owned(),
@@ -26,9 +27,16 @@ fn running() -> MockRunningSettings {
         is_secret,
         origin: None,
         needs_restart: key == "A:Fixed",
+        may_be_blank: key == "A:Blank",
     };
     let mut running = MockRunningSettings::new();
-    let keys = [("A:Open", false), ("C:Open", false), ("A:Key", true), ("A:Fixed", false)];
+    let keys = [
+        ("A:Open", false),
+        ("C:Open", false),
+        ("A:Key", true),
+        ("A:Blank", true),
+        ("A:Fixed", false),
+    ];
     running.expect_all().returning(move || keys.map(|it| setting(it.0, it.1)).into());
     running
 }
@@ -88,6 +96,23 @@ async fn unknown_and_invalid_settings_are_not_stored() {
     assert!(matches!(empty, SettingOverrideError::EmptySecret));
     let unset = overrides.reset(by, "A:Open").await;
     assert!(unset.is_ok(), "a setting that was not changed");
+}
+
+#[tokio::test]
+async fn a_secret_may_be_blank_if_that_has_a_meaning() {
+    let mut store = MockOverrideStore::new();
+    let mut running = running();
+    store.expect_load().returning(|| Ok(layer(1, &[])));
+    let expected = values(&[("A:Blank", "")]);
+    running.expect_check().withf(move |it| it == expected).once().returning(|_| Ok(()));
+    store.expect_set().once().returning(|changes, _| {
+        assert!(matches!(changes[0].setting.value, OverrideValue::Secret(_)));
+        Ok(true)
+    });
+    running.expect_apply().once().return_const(());
+
+    let changes = [("A:Blank", String::new())];
+    overrides(store, running).set(UserId::generate(), &changes).await.unwrap();
 }
 
 #[tokio::test]

@@ -42,6 +42,7 @@ impl RunningSettings for RunningConfig {
 }
 
 fn setting(setting: EffectiveSetting) -> RunningSetting {
-    let EffectiveSetting { key, value, is_secret, origin, effect } = setting;
-    RunningSetting { key, value, is_secret, origin, needs_restart: effect == Effect::Restart }
+    let EffectiveSetting { key, value, is_secret, origin, effect, may_be_blank } = setting;
+    let needs_restart = effect == Effect::Restart;
+    RunningSetting { key, value, is_secret, origin, needs_restart, may_be_blank }
 }

@@ -150,7 +150,18 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         assert_eq!(response.refusal(), (404, "not_found"), "{unknown}");
         assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 404);
     }
-
+    for empty in ["", "  "] {
+        let path = format!("{SETTINGS}/Metrics:Token");
+        let response = console.write("PUT", &path, json!({ "value": empty })).await;
+        assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
+        assert_eq!(response.body["errors"][0]["code"], "empty_secret");
+    }
+    // A blank key stands for no key.
+    let path = format!("{SETTINGS}/Ai:Modes:Research:ApiKey");
+    let blank = console.write("PUT", &path, json!({ "value": "" })).await;
+    let settings = console.get(SETTINGS).await.body;
+    assert_eq!(blank.status, 200, "{}", blank.text());
+    assert_eq!(find(&settings, "Ai:Modes:Research:ApiKey")["source"], "the console");
     assert_eq!(client.get(SETTINGS).await.status, 401);
 }
 

@@ -221,4 +221,6 @@ fn settings_are_listed_with_their_effect_and_without_secrets() {
     assert_eq!(name.value.as_deref(), Some("First"));
     assert_eq!(name.origin.as_deref(), Some("the command line"));
     assert_eq!(setting("LocalAuth:Registration").effect, Effect::Reload);
+    assert!(setting("Ai:ApiKey").may_be_blank && setting("Ai:Modes:Research:ApiKey").may_be_blank);
+    assert!(!setting("Ai:Model").may_be_blank && !setting("Metrics:Token").may_be_blank);
 }
