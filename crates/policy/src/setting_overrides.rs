@@ -143,13 +143,14 @@ impl OverrideValue {
 }
 
 impl OverrideLayer {
-    /// Returns keys and values. Those of a section with an unreadable secret are
+    /// Returns keys and values. Those of a section with an unreadable secret that is `running` are
     /// left out, since they may be invalid without it.
-    fn values(&self) -> Vec<(String, String)> {
+    fn values(&self, running: &[RunningSetting]) -> Vec<(String, String)> {
         let unreadable_sections: Vec<&str> = self
             .settings
             .iter()
             .filter(|it| it.value.is_unreadable())
+            .filter(|change| running.iter().any(|it| it.key == change.key))
             .map(SettingOverride::section)
             .collect();
         let value = |it: &SettingOverride| Some((it.key.clone(), it.value.text()?.to_owned()));
@@ -210,7 +211,7 @@ impl SettingOverrides {
                 layer.settings.push(setting.clone());
             }
 
-            let values = layer.values();
+            let values = layer.values(&self.running.all());
             self.running.check(&values).map_err(SettingOverrideError::Invalid)?;
             if self.store.set(changes.clone(), layer.version).await? {
                 self.running.apply(layer.version + 1, values);
@@ -243,7 +244,7 @@ impl SettingOverrides {
                 return Ok(());
             }
 
-            let values = layer.values();
+            let values = layer.values(&self.running.all());
             self.running.check(&values).map_err(SettingOverrideError::Invalid)?;
             if self.store.remove(&key, layer.version, effects.clone()).await? {
                 self.running.apply(layer.version + 1, values);
@@ -258,7 +259,7 @@ impl SettingOverrides {
     /// the keys of secrets that it cannot decrypt.
     pub async fn refresh(&self) -> Result<Vec<String>, Unavailable> {
         let layer = self.store.load().await?;
-        self.running.apply(layer.version, layer.values());
+        self.running.apply(layer.version, layer.values(&self.running.all()));
         let unreadable = layer.settings.into_iter().filter(|it| it.value.is_unreadable());
         Ok(unreadable.map(|it| it.key).collect())
     }

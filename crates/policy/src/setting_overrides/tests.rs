@@ -18,7 +18,7 @@ fn values(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
-/// Returns settings: two public ones, two secrets, one of which may be blank, and one that needs
+/// Returns settings: two public ones, three secrets, one of which may be blank, and one that needs
 /// a restart.
 fn running() -> MockRunningSettings {
     let setting = |key: &str, is_secret| RunningSetting {
@@ -36,6 +36,7 @@ fn running() -> MockRunningSettings {
         ("A:Key", true),
         ("A:Blank", true),
         ("A:Fixed", false),
+        ("B:Lost", true),
     ];
     running.expect_all().returning(move || keys.map(|it| setting(it.0, it.1)).into());
     running
@@ -158,6 +159,23 @@ async fn stored_changes_are_applied_with_their_version_and_unreadable_ones_are_r
     let unreadable = overrides(store, running).refresh().await.unwrap();
 
     assert_eq!(unreadable, ["B:Lost"]);
+}
+
+#[tokio::test]
+async fn an_unreadable_secret_that_is_unused_disables_no_section() {
+    let mut store = MockOverrideStore::new();
+    let mut running = running();
+    store.expect_load().returning(|| {
+        let mut layer = layer(7, &[("A:Open", "1"), ("A:Gone", "")]);
+        layer.settings[1].value = OverrideValue::Unreadable;
+        Ok(layer)
+    });
+    let expected = values(&[("A:Open", "1")]);
+    running.expect_apply().withf(move |_, it| *it == expected).once().return_const(());
+
+    let unreadable = overrides(store, running).refresh().await.unwrap();
+
+    assert_eq!(unreadable, ["A:Gone"]);
 }
 
 #[tokio::test]
