@@ -70,13 +70,24 @@ pub(crate) async fn page_of(
     filter: MemberFilter,
     page: PageRequest,
 ) -> Result<Page<GroupMember>, DbError> {
-    let after = page.after.map(|it| (DbInstant(it.at), DbUid(it.id)));
     let is_by_email = matches!(filter.order, MemberOrder::Email | MemberOrder::EmailDescending);
-    let email = match after {
-        Some((_, id)) if is_by_email => folded_email(db, id).await?,
-        _ => None,
-    };
+    match page.after {
+        Some(it) if is_by_email => match folded_email(db, DbUid(it.id)).await? {
+            Some(email) => load_page(db, filter, page, Some(email)).await,
+            None => Ok(Page { items: Vec::new(), next: None }),
+        },
+        _ => load_page(db, filter, page, None).await,
+    }
+}
 
+/// Loads a page of members, after an address if addresses order it.
+async fn load_page(
+    db: &Database,
+    filter: MemberFilter,
+    page: PageRequest,
+    email: Option<String>,
+) -> Result<Page<GroupMember>, DbError> {
+    let after = page.after.map(|it| (DbInstant(it.at), DbUid(it.id)));
     let pattern = like_containing(&filter.search);
     let matches_search =
         accounts::email_folded

@@ -118,8 +118,7 @@ pub trait GroupStore: Send + Sync {
     async fn find_named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
 
     /// Loads a page of the selected members, after the one that the cursor names.
-    /// In the order of email addresses, the page after a deleted account is the
-    /// first one.
+    /// In the order of email addresses, the page after a deleted account is empty.
     async fn members(
         &self,
         filter: MemberFilter,
