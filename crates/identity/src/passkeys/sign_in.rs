@@ -127,7 +127,8 @@ impl PasskeySignIn {
     }
 
     /// Verifies that a passkey of the caller's account signed the challenge, after which the
-    /// caller's session needs no other proof for ten minutes.
+    /// caller's session needs no other proof for ten minutes. Refusals are recorded as failed
+    /// sign-ins of the caller.
     pub async fn prove_owner(
         &self,
         caller: CallerState,
@@ -136,11 +137,17 @@ impl PasskeySignIn {
     ) -> Result<(), OwnerError> {
         let session_ref = caller.credential.session().ok_or(OwnerError::SignInAgain)?;
         let assertion = self.redeem(token, response).await?;
-        if assertion.passkey.user != session_ref.user {
-            return Err(OwnerError::WrongPasskey);
-        }
+        let outcome = if assertion.passkey.user == session_ref.user {
+            self.verify(&assertion).await
+        } else {
+            Err(PasskeySignInError::Refused)
+        };
 
-        self.verify(&assertion).await?;
+        if matches!(outcome, Err(PasskeySignInError::Refused)) {
+            self.record_failure(session_ref.user, &SignInDevice::default()).await;
+        }
+        outcome?;
+
         let starts = Arc::clone(&self.ports.starts);
         Ok(SessionProofs::new(starts, Arc::clone(&self.clock)).prove(session_ref).await?)
     }
@@ -206,7 +213,7 @@ impl PasskeySignIn {
         }
     }
 
-    /// Records a refused response for the passkey's owner. An error does not change the response.
+    /// Records a refused response for a user. An error does not change the response.
     async fn record_failure(&self, user: UserId, device: &SignInDevice) {
         let attempt = FailedSignIn {
             user: Some(user),

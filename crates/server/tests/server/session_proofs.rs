@@ -116,6 +116,7 @@ async fn a_passkey_of_the_account_is_a_proof_once(database: TestDatabase) {
     assert_eq!(proved.status, 200, "{}", proved.text());
     assert_eq!(admitted.refusal(), (404, "not_found"));
     assert_eq!(replayed.refusal(), (403, "invalid_passkey"));
+    assert_eq!(app.count("audit_entries WHERE action = 'sign_in.failed'").await, 1);
 }
 
 #[test]

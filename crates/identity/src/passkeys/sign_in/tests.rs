@@ -46,7 +46,9 @@ impl World {
 
     async fn sign_in(self) -> (Result<SignedIn, PasskeySignInError>, Vec<String>) {
         let steps = Arc::<Mutex<Vec<String>>>::default();
-        let outcome = self.build(&steps).sign_in(&token(), "answer", SignInDevice::default()).await;
+        let owner = self.user;
+        let sign_in = self.build(&steps, owner);
+        let outcome = sign_in.sign_in(&token(), "answer", SignInDevice::default()).await;
         let steps = steps.lock().unwrap().clone();
         (outcome, steps)
     }
@@ -55,12 +57,13 @@ impl World {
     async fn prove_owner(self, user: UserId) -> (Result<(), OwnerError>, Vec<String>) {
         let steps = Arc::<Mutex<Vec<String>>>::default();
         let caller = CallerState::new(user, SessionId::generate());
-        let outcome = self.build(&steps).prove_owner(caller, &token(), "answer").await;
+        let outcome = self.build(&steps, user).prove_owner(caller, &token(), "answer").await;
         let steps = steps.lock().unwrap().clone();
         (outcome, steps)
     }
 
-    fn build(self, steps: &Arc<Mutex<Vec<String>>>) -> PasskeySignIn {
+    /// Builds the sign-in, whose failures are those of `claimed_by`.
+    fn build(self, steps: &Arc<Mutex<Vec<String>>>, claimed_by: UserId) -> PasskeySignIn {
         let step = {
             let steps = Arc::clone(steps);
             move |step: &str| steps.lock().unwrap().push(step.to_owned())
@@ -87,8 +90,9 @@ impl World {
         let mut failures = MockSignInLog::new();
         let log = step.clone();
         failures.expect_record_failure().returning(move |attempt, effects| {
-            assert_eq!(attempt.user, Some(user));
-            assert_eq!(effects(user, NOW), SideEffects::about(NOW, user, "sign_in.failed"));
+            assert_eq!(attempt.user, Some(claimed_by));
+            let expected = SideEffects::about(NOW, claimed_by, "sign_in.failed");
+            assert_eq!(effects(claimed_by, NOW), expected);
             log(&format!("note {} {}", attempt.outcome.name(), attempt.method.name()));
             Ok(())
         });
@@ -262,20 +266,21 @@ async fn a_passkey_of_another_account_proves_nothing_and_is_not_used() {
     let (outcome, steps) = World::fine().prove_owner(UserId::generate()).await;
 
     assert!(matches!(outcome, Err(OwnerError::WrongPasskey)));
-    assert_eq!(steps, ["take"]);
+    assert_eq!(steps, ["take", "note wrong_passkey passkey"]);
 }
 
 #[tokio::test]
 async fn a_refused_response_proves_nothing() {
+    let note = "note wrong_passkey passkey";
     let refusal = || Err(CeremonyError::Refused("origin".to_owned()));
     let another = |_| Ok(ClaimedPasskey { credential: vec![1], user: UserId::generate() });
     let rolled_back = PasskeyUseOutcome::RolledBack;
     for (world, expected) in [
         (World { state: false, ..World::fine() }, vec!["take"]),
         (World { known: false, ..World::fine() }, vec!["take"]),
-        (World { claimant: another, ..World::fine() }, vec!["take"]),
-        (World { verdict: refusal, ..World::fine() }, vec!["take", "judge"]),
-        (World { use_outcome: rolled_back, ..World::fine() }, vec!["take", "judge", "use"]),
+        (World { claimant: another, ..World::fine() }, vec!["take", note]),
+        (World { verdict: refusal, ..World::fine() }, vec!["take", "judge", note]),
+        (World { use_outcome: rolled_back, ..World::fine() }, vec!["take", "judge", "use", note]),
     ] {
         let user = world.user;
         let (outcome, steps) = world.prove_owner(user).await;
