@@ -40,12 +40,14 @@ pub(crate) async fn prove(
     api: Data<Api>,
     Body(request): Body<SessionProofRequest>,
 ) -> Result<Json<Done>, ApiError> {
-    let SessionProofRequest { proof, challenge_token, credential } = request;
+    let SessionProofRequest { password, code, recovery_code, challenge_token, credential } =
+        request;
     if credential.is_some() {
         let (token, response) = require_answer(challenge_token, credential.as_ref())?;
         api.prove_by_passkey(caller.0, token, response).await?;
     } else {
-        api.require_owner(caller.0, Some(proof.proof()?)).await?;
+        let proof = FreshProofRequest { password, code, recovery_code }.proof()?;
+        api.require_owner(caller.0, Some(proof)).await?;
     }
 
     Ok(Json(Done::success()))
@@ -55,8 +57,13 @@ pub(crate) async fn prove(
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SessionProofRequest {
-    #[serde(flatten)]
-    proof: FreshProofRequest,
+    #[schema(value_type = Option<String>)]
+    password: Option<Secret<String>>,
+    /// Six-digit code of the authenticator app.
+    #[schema(value_type = Option<String>)]
+    code: Option<Secret<String>>,
+    #[schema(value_type = Option<String>)]
+    recovery_code: Option<Secret<String>>,
     #[schema(value_type = Option<String>)]
     challenge_token: Option<Secret<String>>,
     /// Result of `navigator.credentials.get`, as WebAuthn's JSON.

@@ -171,6 +171,7 @@ async fn wrong_proofs_are_refused_and_counted(database: TestDatabase) {
     let (_app, console, clock) = start(database).await;
     clock.advance(STALE);
 
+    let mistyped = console.write("POST", PROOF, json!({ "password": 5 })).await;
     for _ in 0..10 {
         let wrong = console.write("POST", PROOF, json!({ "password": "a wrong password" })).await;
         assert_eq!(wrong.refusal(), (403, "invalid_proof"));
@@ -178,6 +179,8 @@ async fn wrong_proofs_are_refused_and_counted(database: TestDatabase) {
     let delayed = console.write("POST", PROOF, json!({ "password": PASSWORD })).await;
     let refused = console.write("POST", RESET, Value::Null).await;
 
+    assert_eq!(mistyped.refusal(), (400, "validation_failed"));
+    assert_eq!(mistyped.body["errors"][0]["field"], "password", "{}", mistyped.text());
     assert_eq!(delayed.refusal(), (429, "rate_limited"));
     assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
 }

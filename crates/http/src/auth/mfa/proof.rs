@@ -15,12 +15,12 @@ use utoipa::ToSchema;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FreshProofRequest {
     #[schema(value_type = Option<String>)]
-    password: Option<Secret<String>>,
+    pub(crate) password: Option<Secret<String>>,
     /// Six-digit code of the authenticator app.
     #[schema(value_type = Option<String>)]
-    code: Option<Secret<String>>,
+    pub(crate) code: Option<Secret<String>>,
     #[schema(value_type = Option<String>)]
-    recovery_code: Option<Secret<String>>,
+    pub(crate) recovery_code: Option<Secret<String>>,
 }
 
 impl FreshProofRequest {
