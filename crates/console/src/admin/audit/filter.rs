@@ -19,6 +19,8 @@ const UNTIL: Text = Text::new("To (UTC)", "Bis (UTC)");
 const NOT_A_DAY: Text =
     Text::new("Enter a day such as 2026-01-31.", "Geben Sie einen Tag wie 2026-01-31 ein.");
 const DAY: Duration = Duration::from_hours(24);
+/// Parameters of the filter.
+const FILTERS: [&str; 4] = ["user", "action", "since", "until"];
 
 /// Entries that a query selects.
 pub(super) struct SearchedEntries {
@@ -26,14 +28,13 @@ pub(super) struct SearchedEntries {
     pub(super) filter: Option<AuditFilter>,
     /// Fields as they were typed, with their errors.
     pub(super) search: Search,
-    /// Query of the filter, without `?`.
+    /// Query of the filter and the order, without `?`.
     pub(super) query: String,
 }
 
 impl SearchedEntries {
     /// Returns the entries that the query of a request selects.
     pub(super) async fn requested(page: &PageContext) -> Result<Self, ApiError> {
-        let query = filter_query(page);
         let action = page.query("action").trim().to_owned();
         let action_field = Field::text("action", page.t(ACTION), action.as_str()).optional();
         let PersonFilter { user, field: person_field, .. } = PersonFilter::requested(page).await?;
@@ -63,18 +64,23 @@ impl SearchedEntries {
                 .chain(page.sort_field())
                 .collect(),
             submit: page.t(common::SEARCH).to_owned(),
-            reset: (!query.is_empty()).then_some(reset),
+            reset: has_filter(page).then_some(reset),
         };
 
-        Ok(Self { filter, search, query })
+        Ok(Self { filter, search, query: entries_query(page) })
     }
 }
 
-/// Returns the query of the filter, without `?`, and without empty parameters.
-fn filter_query(page: &PageContext) -> String {
-    let pairs: Vec<_> = ["user", "action", "since", "until"]
-        .map(|name| (name, page.query(name).trim().to_owned()))
+fn has_filter(page: &PageContext) -> bool {
+    FILTERS.iter().any(|it| !page.query(it).trim().is_empty())
+}
+
+/// Returns the query of the filter and the order, without `?`, and without empty parameters.
+fn entries_query(page: &PageContext) -> String {
+    let pairs: Vec<_> = FILTERS
         .into_iter()
+        .chain(["sort"])
+        .map(|name| (name, page.query(name).trim().to_owned()))
         .filter(|(_, value)| !value.is_empty())
         .collect();
     serde_urlencoded::to_string(pairs).unwrap_or_default()

@@ -258,4 +258,7 @@ async fn lists_by_time_are_read_in_both_directions(database: TestDatabase) {
         let field = "<input type=\"hidden\" name=\"sort\" value=\"created\">";
         assert!(page.contains(field), "{page}");
     }
+    let audit = ada.get("/admin/audit?action=session.started&sort=created").await.text();
+    let export = "admin/audit/export?action=session.started&#38;sort=created";
+    assert!(audit.contains(export), "{audit}");
 }
