@@ -109,7 +109,7 @@ async fn find_documents(
 }
 
 /// Returns the selection that the query names: documents by title unless it names
-/// another order.
+/// another order. An unknown state selects all.
 fn requested_filter(page: &PageContext) -> DocumentFilter {
     let sort = page.query("sort");
     DocumentFilter {
@@ -184,13 +184,13 @@ fn document_table(page: &PageContext, path: &str, documents: &[Document]) -> Tab
 }
 
 fn search_form(page: &PageContext, path: &str) -> Search {
-    let value = page.query("search");
-    let status = page.query("status");
-    let is_filtered = !value.is_empty() || !status.is_empty();
+    let DocumentFilter { search, status, .. } = requested_filter(page);
+    let is_filtered = !search.is_empty() || status.is_some();
+    let selected = status.map_or("", DocumentStatus::name);
     let options = DocumentStatus::ALL.map(|it| (it.name(), page.t(status_text(it))));
     let options_and_all = [("", page.t(ALL))].into_iter().chain(options);
-    let statuses = Field::select("status", page.t(common::STATUS), options_and_all, &status);
-    let text = Field::input("search", page.t(common::SEARCH_LIST), "search", "off", value);
+    let statuses = Field::select("status", page.t(common::STATUS), options_and_all, selected);
+    let text = Field::input("search", page.t(common::SEARCH_LIST), "search", "off", search);
     let fields = [text.optional(), statuses.optional()];
     let reset = Link { label: page.t(common::RESET_FILTERS).to_owned(), path: path.to_owned() };
 

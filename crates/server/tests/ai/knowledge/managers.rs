@@ -229,10 +229,14 @@ async fn documents_are_paged_sorted_and_searched_in_the_console(database: TestDa
     let (_, after) = before.rsplit_once("after=").expect("a document");
     let last = open(&format!("sort=-title&after={after}")).await;
     let found = open("search=RULE+07").await;
+    let unknown_state = open("status=Lost").await;
 
     assert!(first.contains("Rule 50") && first.contains("Rule 01"), "{first}");
     assert!(!first.contains("Rule 00"), "{first}");
     assert!(last.contains("Rule 00") && !last.contains("Rule 01"), "{last}");
     assert!(last.contains("First page") && !last.contains("rel=\"next\""), "{last}");
     assert!(found.contains("Rule 07") && !found.contains("Rule 08"), "{found}");
+    assert!(found.contains("Clear filters"), "{found}");
+    assert!(unknown_state.contains("Rule 07"), "{unknown_state}");
+    assert!(!unknown_state.contains("Clear filters"), "{unknown_state}");
 }
