@@ -18,22 +18,28 @@ pub(crate) fn register_lower(conn: &mut SqliteConnection) -> QueryResult<()> {
 
 /// Returns the pattern of texts that contain this one.
 pub fn like_containing(text: &str) -> String {
-    format!("%{}%", escaped(text))
+    format!("%{}%", escaped_part(text))
 }
 
 /// Returns the pattern of texts that begin with this one.
 pub fn like_starting_with(text: &str) -> String {
-    format!("{}%", escaped(text))
+    format!("{}%", escaped_part(text))
 }
 
 /// Returns the pattern of texts that end with this one.
 pub fn like_ending_with(text: &str) -> String {
-    format!("%{}", escaped(text))
+    format!("%{}", escaped_part(text))
 }
 
 /// Returns the pattern of this text alone.
 pub fn like_exactly(text: &str) -> String {
     escaped(text)
+}
+
+/// Escapes a part of a text. The Greek sigma has two forms in lower case, which depend on its place
+/// in the whole text and, for capital letters, on the database: each matches any letter.
+fn escaped_part(text: &str) -> String {
+    escaped(text).replace(['σ', 'ς'], "_")
 }
 
 fn escaped(text: &str) -> String {
@@ -72,5 +78,15 @@ mod tests {
         assert_eq!(like_starting_with("A"), "a%");
         assert_eq!(like_ending_with("A"), "%a");
         assert_eq!(like_exactly("a%"), r"a\%");
+    }
+
+    #[test]
+    fn both_forms_of_sigma_match_in_parts_of_texts() {
+        for text in ["ΟΔΟΣ", "οδος", "οδοσ"] {
+            assert_eq!(like_containing(text), "%οδο_%");
+        }
+        assert_eq!(like_starting_with("Σ"), "_%");
+        assert_eq!(like_ending_with("Σ"), "%_");
+        assert_eq!(like_exactly("οδος"), "οδος");
     }
 }
