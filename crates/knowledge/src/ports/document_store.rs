@@ -97,6 +97,8 @@ pub trait DocumentStore: Send + Sync {
 
     /// Loads up to `limit` of the selected documents of a base, in their order: the
     /// first ones, or those after this document. Without such a base there are none.
+    /// A document whose column changes between two pages may be skipped or repeated, and
+    /// the page after a document that is gone is the first one.
     async fn page(
         &self,
         base: BaseRef,
