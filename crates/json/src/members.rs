@@ -1,4 +1,8 @@
 //! JSON objects of which only the top level is parsed.
+//!
+//! `serde_json::from_str::<Members>` borrows every value from its text and checks
+//! that the text is JSON. Null differs by method: `get` treats it as absent, while
+//! `iter` and `to_json` pass it on.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -20,7 +24,7 @@ impl Members<'_> {
         (value != "null").then_some(value)
     }
 
-    /// Returns each key and its JSON.
+    /// Returns each key and its JSON, duplicates and nulls included.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(key, value)| (key.as_ref(), value.as_ref()))
     }
@@ -30,7 +34,8 @@ impl Members<'_> {
         self.0.retain(|(it, _)| it != key);
     }
 
-    /// Sets the value of a key; it becomes the last one.
+    /// Replaces the value of a key and makes the member the last one. The
+    /// value is not checked to be JSON.
     pub fn set(&mut self, key: &'static str, json: String) {
         self.remove(key);
         self.0.push((Cow::Borrowed(key), Cow::Owned(json)));

@@ -1,4 +1,8 @@
 //! Removal of members that are null.
+//!
+//! One pass leaps from string to string without parsing: a string that is followed
+//! by `: null` and then a comma or brace is the key of such a member. Text of
+//! another form, such as JSON that was cut off, is passed on as it is.
 
 use std::borrow::Cow;
 
@@ -47,6 +51,7 @@ impl NullStripper {
             match input.null_member() {
                 None => output.extend_from_slice(string),
                 Some(End::Comma) => {}
+                // The comma before the member was copied already.
                 Some(End::Brace) => remove_trailing_comma(&mut output),
             }
         }
@@ -76,7 +81,7 @@ impl<'a> RemainingBytes<'a> {
     }
 
     /// Returns the text before the next string, and that string with its
-    /// quotes.
+    /// quotes; `None`, without consuming anything, if no complete string follows.
     fn string(&mut self) -> Option<(&'a [u8], &'a [u8])> {
         let text = self.remainder();
         let start = memchr::memchr(b'"', text)?;
@@ -95,7 +100,8 @@ impl<'a> RemainingBytes<'a> {
         Some((text.get(..start)?, text.get(start..end)?))
     }
 
-    /// Skips `: null` behind a key, up to the start of the next member.
+    /// Skips `: null` behind a key, up to the next member or the brace. Returns
+    /// `None`, without consuming anything, if another value follows the key.
     fn null_member(&mut self) -> Option<End> {
         let separator = self.remainder().trim_ascii_start();
         let value = separator.strip_prefix(b":")?.trim_ascii_start();

@@ -1,4 +1,10 @@
 //! JSON in pieces, sliced without copying.
+//!
+//! A `Rope` is read level by level: `members` or `elements` finds the commas of the
+//! outermost object or array, and each value is a rope of its own. `Scan` holds the
+//! position across pieces, so that they may be cut anywhere, even within an escape.
+//! Nested values are not validated; `parse` does so for a single one. The dialects
+//! of `upstream` read the requests of `assistant` in this way.
 
 use std::ops::Range;
 
@@ -99,6 +105,7 @@ impl Rope {
             };
             let key = self.slice(start..colon).string()?;
             let value = self.slice(colon + 1..end).trimmed();
+            // One byte longer than null, so that only null itself is equal.
             if *value.slice(0..5).flat() != *b"null" {
                 members.push((key, value));
             }
@@ -146,6 +153,7 @@ impl Rope {
             base += piece.len();
         }
 
+        // The JSON is still open: its last part ends with the text.
         if scan.depth == 1 {
             scan.close(base);
         }
@@ -175,7 +183,8 @@ impl RopeMembers {
     }
 }
 
-/// Part of an object or array, by its byte offsets.
+/// Member or element, by its byte offsets in the rope. The colon is absent in
+/// elements, and in the only part of an empty object.
 #[derive(Debug, Clone, Copy, Default)]
 struct JsonPart {
     start: usize,
@@ -238,6 +247,7 @@ impl Scan {
                 self.close(at);
                 self.part = JsonPart { start: at + 1, ..JsonPart::default() };
             }
+            // Only the first colon of a member ends its key.
             b':' if self.depth == 1 => {
                 self.part.colon.get_or_insert(at);
             }

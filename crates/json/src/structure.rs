@@ -1,4 +1,7 @@
-//! Structure of a JSON text.
+//! Structure of a JSON text: its bytes outside of strings.
+//!
+//! Callers count brackets and commas with it to bound nesting and size before a
+//! parser allocates: `web/src/body.rs`, and the documents of chats and policies.
 
 /// Returns the bytes of a JSON text outside of its strings, without their
 /// quotes.

@@ -1,4 +1,8 @@
 //! JSON assembled from own text and slices of other JSON.
+//!
+//! A writer holds closed pieces and one open text. Short parts are copied into the
+//! open text, longer ones become pieces of their own. Nothing is escaped, checked
+//! or separated except by `quoted` and `list`: the caller writes the brackets.
 
 use bytes::Bytes;
 
@@ -27,7 +31,7 @@ impl JsonWriter {
         self.text(&quoted(text))
     }
 
-    /// Adds JSON, or a part of it.
+    /// Adds JSON, or a part of it: copied if it is short, else as a slice.
     pub fn bytes(&mut self, part: &Bytes) -> &mut Self {
         match std::str::from_utf8(part) {
             Ok(text) if part.len() < MIN_SLICE => self.open.push_str(text),
@@ -47,7 +51,7 @@ impl JsonWriter {
         self
     }
 
-    /// Adds the parts, with commas between them.
+    /// Adds the parts, with commas between them but without brackets.
     pub fn list<'a>(&mut self, parts: impl IntoIterator<Item = &'a Rope>) -> &mut Self {
         for (nth, part) in parts.into_iter().enumerate() {
             if nth > 0 {
