@@ -1,4 +1,7 @@
 //! Register of the master key in SQL.
+//!
+//! The table has at most one row. The first instance inserts it and all others read
+//! it; a rotation updates it. `KeyGuardOutcome::check` in `sealing` decides when.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -11,7 +14,7 @@ use pia_storage::{Database, on_conn};
 /// Id of the only row.
 const ROW: i32 = 1;
 
-/// Register of the master key's name in SQL.
+/// Register of the master key's id in SQL.
 #[derive(Clone)]
 pub struct SqlKeyRegister {
     db: Database,
@@ -42,6 +45,7 @@ impl KeyRegister for SqlKeyRegister {
     }
 
     async fn replace(&self, other: &KeyId, ours: &KeyId) -> Result<bool, Unavailable> {
+        // A row that another instance already set to `ours` counts as replaced.
         let names = [other.as_str(), ours.as_str()];
         Ok(on_conn!(self.db.writer(), |conn| {
             let row = master_key::table.find(ROW).filter(master_key::key_id.eq_any(names));

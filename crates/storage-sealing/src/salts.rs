@@ -1,4 +1,7 @@
 //! Salts of users in SQL.
+//!
+//! A salt is first read without a transaction, as nearly every user has one. Only a
+//! missing one is inserted, under the lock of its account.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
