@@ -1,5 +1,13 @@
-//! Format of every sealed value: a version, the id of the master key, the
-//! nonce, the ciphertext, and its tag.
+//! Format of every sealed value:
+//!
+//! ```text
+//! version (1) | id of the master key (16) | nonce (12) | ciphertext | tag (16)
+//! ```
+//!
+//! The id tells under which of the two master keys the value opens. `Sealer`,
+//! `PersonSeal` and `ServerSeal` choose the key and pass the same three `parts` for
+//! sealing and opening: the owner (a user's id, or a constant of the server), the
+//! purpose and the row. Header and parts are authenticated, not encrypted.
 
 use pia_kernel::{Secret, Unavailable, random_bytes};
 use ring::aead::{Aad, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce};
@@ -48,7 +56,8 @@ pub(crate) struct Sealed<'a> {
     encrypted: &'a [u8],
 }
 
-/// Encrypts `plain`, which opens under the same key and `parts` only.
+/// Encrypts `plain`, which opens under the same key and `parts` only. Returns
+/// `None` if `plain` is too long, or no random nonce is available.
 pub(crate) fn seal(
     key: &LessSafeKey,
     id: &KeyId,
@@ -58,7 +67,7 @@ pub(crate) fn seal(
     seal_with(key, id, parts, random_bytes().ok()?, plain)
 }
 
-/// Encrypts `plain` with the given nonce, which must be new.
+/// Encrypts `plain` with a nonce, which must never have been used with the key.
 pub(crate) fn seal_with(
     key: &LessSafeKey,
     id: &KeyId,
@@ -90,7 +99,8 @@ pub(crate) fn parse(sealed: &[u8]) -> Result<Sealed<'_>, UnsealError> {
     Ok(Sealed { id, header, nonce, encrypted })
 }
 
-/// Returns the id of the master key that a value was sealed under.
+/// Returns the id of the master key that a value was sealed under; `None` for
+/// an unknown format.
 pub(crate) fn key_id(sealed: &[u8]) -> Option<KeyId> {
     sealed.first_chunk().and_then(read_header)
 }

@@ -1,4 +1,9 @@
 //! Detection of a wrong master key before it does harm.
+//!
+//! The server calls `KeyGuardOutcome::check` at its start, before anything is sealed
+//! (`server/src/compose/infrastructure.rs`). On an empty database the key is
+//! registered. Later a different key replaces the registered one only if that is
+//! configured as the previous key, or if the operator gives the old data up.
 
 use pia_kernel::Unavailable;
 
@@ -51,7 +56,8 @@ impl KeyGuardOutcome {
             AcceptNew::No => return Err(MasterKeyError::Other(other)),
         };
 
-        // Another instance may have been faster; the result is the same.
+        // Another instance may have replaced the key first: `replace` is true then,
+        // too. It is false if a third key was registered meanwhile.
         if register.replace(&other, &ours).await? {
             Ok(outcome)
         } else {

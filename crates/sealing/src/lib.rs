@@ -1,5 +1,10 @@
 //! Secrets at rest: the master key, the check that it matches the stored
 //! data, and sealing under per-user keys.
+//!
+//! At its start the server checks the key with `KeyGuardOutcome::check`. From then on
+//! the stores seal through `Sealer`, or through `PersonSeal` for many values of one
+//! user; `ServerSeal` is for values of no single user. Read `sealer.rs` first: keys
+//! are derived there. `envelope.rs` has the bytes that all three write.
 
 mod envelope;
 mod guard;

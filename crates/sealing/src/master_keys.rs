@@ -8,12 +8,12 @@ use ring::hmac;
 /// Length of a key id in bytes.
 pub(crate) const KEY_ID_LEN: usize = 16;
 
-/// Master keys, from which data keys are derived.
+/// Master keys, from which the keys of users and of the server are derived.
 #[derive(Debug, Clone)]
 pub struct MasterKeys {
     /// Key for new values.
     pub current: Secret<[u8; 32]>,
-    /// Key whose values can still be opened.
+    /// Key whose values can still be opened; `None` when no rotation is under way.
     pub previous: Option<Secret<[u8; 32]>>,
 }
 
@@ -46,7 +46,8 @@ impl KeyId {
         Self::digits(tag.as_ref().iter().take(KEY_ID_LEN))
     }
 
-    /// Creates an id from its stored text.
+    /// Creates an id from its stored text, which is not checked: an invalid one
+    /// equals the id of no key.
     pub fn from_stored(text: String) -> Self {
         Self(text)
     }

@@ -1,4 +1,7 @@
 //! Keys of one user, derived once for many values.
+//!
+//! `Sealer::seal_for` or `Sealer::with_salt` derives them. Stores that read or write
+//! a list of rows, such as chats, derive the keys once a call and then drop them.
 
 use std::fmt;
 
@@ -18,7 +21,8 @@ const DIGEST_INFO: &[u8] = b"pia-person-digest-v1";
 const DIGEST_LEN: usize = 16;
 
 /// Seals and opens values of one user without loading their salt again. Must
-/// not be cached: deleting the salt has to make the values unreadable.
+/// not be cached: deleting the salt has to make the values unreadable. Digests
+/// are made under the current master key alone, so a rotation changes them.
 pub struct PersonSeal {
     user: UserId,
     current: Keyed,
@@ -49,14 +53,14 @@ impl PersonSeal {
         })
     }
 
-    /// Seals a value for one place.
+    /// Seals a value under the current key, for one place.
     pub fn seal(&self, place: SealContext<'_>, plain: &[u8]) -> Result<Vec<u8>, Unavailable> {
         let Keyed { id, key } = &self.current;
         envelope::seal_with(key, id, &aad_parts(&self.user, place), random_bytes()?, plain)
             .ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
     }
 
-    /// Opens a value that was sealed for this user and place.
+    /// Opens a value that was sealed for this user and place under either key.
     pub fn open(
         &self,
         place: SealContext<'_>,

@@ -1,4 +1,9 @@
 //! Sealing of users' values under per-user keys.
+//!
+//! A key is `HKDF-SHA256(salt of the user, master key)`, expanded with a constant and
+//! the user's id. It is derived for each call and never stored. The salt comes from
+//! `SaltStore`: sealing creates a missing one, opening does not, so that a value whose
+//! salt was deleted is reported as shredded.
 
 use std::fmt;
 use std::sync::Arc;
@@ -49,7 +54,7 @@ impl Sealer {
         sealed_value.map(Some).ok_or_else(|| Unavailable::new("sealing", "the value is too long"))
     }
 
-    /// Opens a value that was sealed for this user and place.
+    /// Opens a value that was sealed for this user and place under either key.
     pub async fn open(
         &self,
         user: UserId,
@@ -71,7 +76,8 @@ impl Sealer {
         salt.map(|it| self.with_salt(user, &it)).transpose()
     }
 
-    /// Derives a user's keys from a salt that was already loaded.
+    /// Derives a user's keys from a salt that was already loaded, such as with the
+    /// rows of a list.
     pub fn with_salt(&self, user: UserId, salt: &Salt) -> Result<PersonSeal, Unavailable> {
         PersonSeal::derive(&self.keys, user, salt)
             .ok_or_else(|| Unavailable::new("sealing", "no key could be derived"))
@@ -79,6 +85,7 @@ impl Sealer {
 
     /// Returns whether a value was sealed under a key other than the current
     /// one, so that it should be sealed again while it can still be opened.
+    /// False for an unknown format.
     pub fn is_outdated(&self, sealed: &[u8]) -> bool {
         envelope::key_id(sealed).is_some_and(|it| it != self.keys.current_id())
     }

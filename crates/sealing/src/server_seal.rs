@@ -1,4 +1,7 @@
 //! Sealing of values that belong to no single user: queued emails, audit entries.
+//!
+//! The key is derived from the master key and constants alone, so that sealing needs
+//! no salt from the database. `ServerSeal::signer` derives signing keys likewise.
 
 use std::fmt;
 use std::sync::Arc;
@@ -56,7 +59,8 @@ impl ServerSeal {
         parsed.open(&key, &aad_parts(place))
     }
 
-    /// Returns the signer for a purpose.
+    /// Returns the signer for a purpose. Signers of different purposes have
+    /// different keys.
     pub fn signer(&self, purpose: &str) -> Result<ServerSigner, Unavailable> {
         let signer = ServerSigner::derive(&self.keys, purpose);
         signer.ok_or_else(|| Unavailable::new("sealing", "the signing key could not be derived"))

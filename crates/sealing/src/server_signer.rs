@@ -1,4 +1,9 @@
 //! Signatures of the server, under a key derived from the master key.
+//!
+//! The checkpoints of the audit log are signed with them
+//! (`storage-lifecycle/src/audit_chain.rs`). A signature is trusted after two checks:
+//! `ServerSigner::owns` for its public key, and `ServerSignature::matches`, which alone
+//! proves nothing about who signed.
 
 use std::fmt;
 
@@ -13,7 +18,7 @@ const KEY_SALT: &[u8] = b"pia-server-v1";
 const KEY_INFO: &[u8] = b"pia-server-signature-v1";
 
 /// Signs for one purpose with Ed25519, under a key derived from the current
-/// master key.
+/// master key. Recognises keys derived from the previous one, too.
 pub struct ServerSigner {
     current: Ed25519KeyPair,
     previous: Option<Ed25519KeyPair>,
