@@ -1,4 +1,9 @@
 //! `openidconnect` client of one provider.
+//!
+//! `providers.rs` creates a client for each call, from the current settings and the
+//! discovered metadata. State, nonce and PKCE verifier come from `identity`, which
+//! stores them between the two calls of a sign-in. The tokens that `redeem` returns
+//! are unverified: `token.rs` does that.
 
 use openidconnect::core::{
     CoreAuthDisplay, CoreAuthPrompt, CoreErrorResponseType, CoreGenderClaim, CoreJsonWebKey,
@@ -151,7 +156,8 @@ fn auth_type(supported: &[String]) -> AuthType {
     }
 }
 
-/// Logs the error, without the provider's response, which may contain a token.
+/// Logs the error, without the provider's response, which may contain a token,
+/// and translates it for `identity`.
 fn provider_error(err: &RequestTokenError<HttpError, Refusal>) -> ProviderError {
     match err {
         RequestTokenError::ServerResponse(refusal) => {

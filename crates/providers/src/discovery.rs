@@ -1,4 +1,9 @@
 //! Cached discovery documents and keys of providers.
+//!
+//! `discover` fetches both on first use and again after an hour. A provider may rotate
+//! its keys meanwhile: a token with an unknown key makes `providers.rs` call
+//! `refresh_keys` and verify once more. A document is cached only after its issuer
+//! and endpoints were checked in `fetch_metadata`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -79,7 +84,7 @@ impl DiscoveryCache {
     }
 
     /// Fetches the current keys, for a token whose key is unknown; returns
-    /// `None` if they were fetched a moment ago.
+    /// `None` if they were fetched in the last 30 seconds.
     pub(crate) async fn refresh_keys(
         &self,
         http: &Http,

@@ -1,4 +1,8 @@
 //! HTTP client for providers: bounded, over TLS, without redirects.
+//!
+//! Every URL passes `parse_secure_url` before a request: https, or http on loopback,
+//! and no credentials in the URL. `discovery.rs` also rejects private addresses of
+//! public providers with `is_public`.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -65,7 +69,7 @@ impl Http {
         Ok(Self { client, timeout: REQUEST_TIMEOUT })
     }
 
-    /// Returns the client with another timeout.
+    /// Returns the client with another timeout, over the same connections.
     pub(crate) fn within(&self, timeout: Duration) -> Self {
         Self { client: self.client.clone(), timeout }
     }
@@ -141,8 +145,8 @@ fn request_error(err: reqwest::Error) -> HttpError {
     HttpError::Failed(err.without_url())
 }
 
-/// Returns whether a URL may be outside this server's network. A host name counts as outside,
-/// whatever it resolves to.
+/// Returns whether a URL may be outside this server's network. A host name other than
+/// `localhost` counts as outside, whatever it resolves to.
 pub(crate) fn is_public(address: &str) -> bool {
     match Url::parse(address).ok().as_ref().and_then(Url::host) {
         Some(Host::Domain(name)) => name != "localhost" && !name.ends_with(".localhost"),
@@ -159,7 +163,8 @@ pub(crate) fn is_public(address: &str) -> bool {
     }
 }
 
-/// Returns the parsed URL, if the connection to it is secure.
+/// Returns the parsed URL, if the connection to it is secure: https, or http on loopback. A
+/// URL with credentials is rejected.
 pub(crate) fn parse_secure_url(address: &str) -> Option<Url> {
     let url = Url::parse(address).ok()?;
     let is_loopback = match url.host()? {

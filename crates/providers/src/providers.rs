@@ -50,6 +50,7 @@ impl OpenIdProviders {
         Ok(Self { settings, callback, http: Http::new(tls)?, discovery, clock })
     }
 
+    /// Returns a provider with its settings as they are now, and its cached metadata.
     async fn configured(&self, name: Provider) -> Result<ConfiguredProvider, ProviderError> {
         let all = self.settings.get();
         let settings = all.providers.get(&name).cloned().ok_or(ProviderError::NotConfigured)?;
@@ -116,7 +117,9 @@ impl IdentityProviders for OpenIdProviders {
 }
 
 impl ConfiguredProvider {
-    /// Rejects a code that claims to be of another provider (RFC 9207).
+    /// Rejects a code that claims to be of another provider (RFC 9207), or that names none
+    /// although its provider announces to do so. An issuer with a tenant is verified with the
+    /// token instead.
     fn expect_from(&self, issuer: Option<&str>) -> Result<(), ProviderError> {
         let metadata = &self.discovered.metadata;
         let is_expected = match (issuer, self.settings.issuer) {

@@ -1,4 +1,8 @@
 //! Verification of a provider's tokens.
+//!
+//! The `openidconnect` crate verifies signature, audience, nonce and expiry. Issuer,
+//! tenant, authorized party and subject are verified here, because Microsoft's issuer
+//! contains the tenant, which only the token names.
 
 use std::time::Duration;
 
@@ -66,6 +70,7 @@ pub(crate) fn verify<'a>(
         ])
         // Verified below, where its tenant is known.
         .require_issuer_match(false)
+        // The time that expiry is compared with: a token may have expired a minute ago.
         .set_time_fn(move || (now - MAX_CLOCK_SKEW).into())
         .set_issue_time_verifier_fn(move |at| {
             let is_early = Timestamp::from(at) > now + MAX_CLOCK_SKEW;
@@ -101,6 +106,8 @@ fn has_started(second: f64, now: Timestamp) -> bool {
     second <= max_start.as_secs_f64()
 }
 
+/// Returns whether the token's issuer is the one in the provider's metadata, with the token's
+/// tenant in the place of the placeholder if any tenant is accepted.
 fn has_published_issuer(
     claims: &Claims,
     settings: &ProviderSettings,

@@ -8,7 +8,7 @@ use crate::client::{Claims, Tokens};
 use crate::discovery::DiscoveredProvider;
 use crate::http::Http;
 
-/// Email address and name of a user.
+/// Email address and name of a user, each `None` if the provider does not report it.
 #[derive(Debug, Default)]
 pub(crate) struct UserInfo {
     pub(crate) email: Option<String>,
@@ -42,6 +42,7 @@ pub(crate) async fn fetch_user_info(
         return UserInfo { name, ..UserInfo::default() };
     };
 
+    // A failure leaves out the email address and does not end the sign-in here.
     match http.get(address, Some(tokens.access_token().secret())).await {
         Ok(body) => user_info_or_name(&body, claims.subject(), name),
         Err(err) => {
@@ -63,7 +64,7 @@ fn parse_user_info(body: &[u8], subject: &str) -> Option<UserInfo> {
     if response.sub != subject {
         return None;
     }
-    // Some providers send a string.
+    // Some providers send a string. Any other text than `true` counts as unverified.
     let email_verified = match response.email_verified {
         Some(Value::Bool(it)) => Some(it),
         Some(Value::String(it)) => Some(it == "true"),
