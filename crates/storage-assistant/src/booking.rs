@@ -1,4 +1,10 @@
 //! Booking of the queued entries in one transaction.
+//!
+//! `Batch::book` is called by `sequencer.rs`. It attempts the batch on the database at
+//! hand (`sqlite.rs`, `postgres.rs`): load and lock the windows, `decide`, write. If
+//! windows are missing, nothing is written; they are created in a transaction of their
+//! own, and a second attempt treats those still missing as deleted. `decide` settles
+//! before it admits, so that released credits are available to the requests.
 
 mod optimistic;
 mod postgres;
@@ -81,7 +87,7 @@ pub(crate) struct BatchResult {
     pub(crate) guessed: bool,
 }
 
-/// Outcome of an attempt to book a batch.
+/// Outcome of an attempt to book a batch. Only `Booked` has written anything.
 enum AttemptOutcome {
     Booked(BatchResult),
     /// Balance is too low for a request, and others have ended: nothing was booked.
@@ -263,6 +269,8 @@ impl Batch {
             .collect()
     }
 
+    /// Settles the ended calls and returns the number of those that had no
+    /// reservation any more. Calls in `written` were charged by an earlier attempt.
     fn settle(
         &self,
         credit_windows: &mut CreditWindows,
@@ -295,6 +303,8 @@ impl Batch {
         late
     }
 
+    /// Decides on the requests in their order, and returns the verdicts and the
+    /// reservations of those granted.
     fn admit(
         &self,
         credit_windows: &mut CreditWindows,

@@ -1,4 +1,10 @@
 //! Credits and usage in SQL.
+//!
+//! `admit` queues its request, starts a booking unless one is under way, and waits for
+//! the reply. `settle` and `record` only queue. `start` spawns the two tasks of an
+//! instance: `sequencer::run`, which books the rest, and `run_lease`, which renews the
+//! lease and looks for dead instances. At shutdown call `drain`, once no records are
+//! added any more.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -122,7 +128,8 @@ impl SqlCreditStore {
         Ok(self.renew_lease().await?)
     }
 
-    /// Returns the number of live instances, as far as is known.
+    /// Returns the number of live instances as of the last renewal; 1 before the
+    /// first. Limits on upstreams are divided by it.
     pub fn instances(&self) -> LiveSetting<u32> {
         self.instances.clone()
     }

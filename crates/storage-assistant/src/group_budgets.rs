@@ -1,4 +1,7 @@
 //! Budgets of groups that are nearly used up.
+//!
+//! The query selects by the stored amounts, which may be outdated, and `current` then
+//! rolls each window over to now: `SqlCreditStore::load_group_budgets` needs both.
 
 use std::time::Duration;
 

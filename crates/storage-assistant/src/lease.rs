@@ -1,4 +1,9 @@
 //! Lease that shows that an instance is alive, and the release of the calls of dead ones.
+//!
+//! Reservations carry the id of their instance. An instance renews its lease every
+//! five seconds, for fifteen, and admits calls for ten. Every instance calls `reap` at
+//! the same interval: it deletes expired leases, and releases the reservations whose
+//! instance has none. A call of such an instance that ends later is charged as late.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -66,7 +71,7 @@ impl Lease {
         Ok(())
     }
 
-    /// Ends the lease.
+    /// Ends the lease: any instance may release the remaining reservations.
     pub(crate) async fn end(&self, db: &Database) -> Result<(), DbError> {
         *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let row = diesel::delete(credit_instances::table.find(DbUid(self.instance)));

@@ -1,4 +1,8 @@
 //! Windows of a group's members.
+//!
+//! `usage_users` narrows the members to those who called lately, before their windows
+//! are read. The rows are as last written: `SqlCreditStore::load_member_windows` rolls
+//! them over to now.
 
 use std::time::Duration;
 

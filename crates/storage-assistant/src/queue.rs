@@ -1,4 +1,9 @@
 //! Queue of entries and admission requests to be booked.
+//!
+//! `SqlCreditStore` fills it, `sequencer.rs` empties it. After `take_entries` call
+//! exactly one of `mark_booked` and `requeue_entries`: until then the taken entries
+//! count as waiting, so that `wait_until_empty` covers them. Requests have no such
+//! count, since their callers wait for the reply themselves.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -68,6 +73,7 @@ impl Queue {
         }
     }
 
+    /// Adds an entry, even after `close`, and wakes the booking task.
     pub(crate) fn push(&self, entry: Entry) {
         let mut waiting = self.lock();
         waiting.entries.push_back(entry);
@@ -86,7 +92,8 @@ impl Queue {
         !waiting.closed
     }
 
-    /// Returns requests to the front of the queue.
+    /// Returns requests to the front of the queue, in their order. After `close`
+    /// they are dropped, which their callers notice.
     pub(crate) fn requeue_requests(
         &self,
         requests: impl DoubleEndedIterator<Item = PendingRequest>,

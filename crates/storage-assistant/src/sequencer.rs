@@ -1,9 +1,10 @@
 //! Booking of queued entries and requests in batches: those that arrive while one is booked
 //! are the next.
 //!
-//! A caller that finds no booking under way starts one, in a task of its own runtime. A task
-//! of the main runtime books those that arrive meanwhile, and entries, which must not be lost
-//! when a caller's runtime ends.
+//! A caller that finds no booking under way starts one (`spawn_booking`), in a task of its own
+//! runtime. A task of the main runtime (`run`) books those that arrive meanwhile, and entries,
+//! which must not be lost when a caller's runtime ends. Both call `settle_and_admit`: entries
+//! that fail are requeued, while requests are answered at once, if need be with an error.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

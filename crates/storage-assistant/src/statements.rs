@@ -12,8 +12,9 @@ use uuid::Uuid;
 
 use crate::window_row::WindowRow;
 
-/// Subquery of the unused part of one week's allowances of a group's members, whether or not
-/// their windows have since turned. Members who joined later left nothing.
+/// Subquery of the unused part of one week's allowances of a group's members. A window still
+/// in that week counts by `used`, one that has since turned by `last_used`, and a member with
+/// neither left the full allowance. Members who joined later left nothing.
 const UNUSED: &str = "
     SELECT CAST(COALESCE(SUM(CASE
         WHEN w.week >= $1 AND w.week < $2 THEN
@@ -54,7 +55,7 @@ pub(crate) struct MismatchRow {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LastWeek {
     pub(crate) group: Uuid,
-    /// Each member's allowance.
+    /// Each member's allowance of a week, in millionths of a credit.
     pub(crate) allowance: i64,
     /// Start of last week.
     pub(crate) start: DbInstant,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-/// Counters of admissions.
+/// Counters of admissions, as documented at `Counts`. The tasks of a store increment them.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) open: AtomicI64,

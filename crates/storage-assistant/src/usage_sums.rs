@@ -1,4 +1,9 @@
 //! Sums of usage in SQL.
+//!
+//! Reads the tables that `booking/sums.rs` writes, never the single calls. Days, groups
+//! and models are rows of `usage_by_group`. Users are added up from weeks with a column
+//! for each day (`Days::sum`): only the first and the last week are in the range in part.
+//! Numbers are formatted into the SQL, ids are bound.
 
 use std::ops::RangeInclusive;
 
@@ -90,7 +95,7 @@ struct UserRow {
     spent_micros: i64,
 }
 
-/// Loads the sums of a query.
+/// Loads the rows of a query as sums.
 macro_rules! load {
     ($store:expr, $row:ty, $sql:expr) => {{
         let query = diesel::sql_query($sql);

@@ -1,4 +1,8 @@
 //! Rows of windows and reservations.
+//!
+//! `WindowRow` is the stored form of `Window` in `assistant`, which has the rules.
+//! Buckets are stored as text: `index:amount` pairs with commas between them. A
+//! reservation has one row a window, all under the id of their call.
 
 use diesel::prelude::*;
 use pia_assistant::{Buckets, Micros, ReservationLine, Window, WindowKey, WindowKind};
@@ -60,7 +64,7 @@ impl WindowRow {
         row
     }
 
-    /// Copies the values of a window.
+    /// Copies the values of a window; key, kind and owner stay.
     pub(crate) fn set(&mut self, window: &Window) {
         let Window { key: _, week, total, used, reserved, used_last_week, buckets } = window;
         self.week = week.map(DbInstant);

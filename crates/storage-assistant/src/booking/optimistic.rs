@@ -58,6 +58,7 @@ impl Batch {
 
         let cached = LockedWindows::new(cached_rows.clone(), self.weeks, self.now)?;
         let missing = self.missing(&cached);
+        // Windows that are not cached, and sizes of pools, must be read.
         if !missing.is_empty() || !self.holders_of_unfilled_pools(&cached.credit_windows).is_empty()
         {
             return Ok(None);

@@ -46,6 +46,7 @@ pub(super) async fn attempt(
     let outcome = match batch.prepare(&mut conn, created, window_cache).await {
         Ok(Prepared::Decided(booked, entries)) => {
             let write = Write::of(&entries, &batch.usage);
+            // Sent together: a failed write makes the commit roll back.
             let (written, committed) = join!(write.run(conn.shared()?), conn.commit());
             committed?;
             written?;

@@ -1,4 +1,10 @@
 //! Sums of usage, which are written in the transaction of its rows.
+//!
+//! Four tables: `usage_by_group` (day, group and model), `usage_by_user` (one row a
+//! week, with columns for its seven days), `usage_days` (number of users of a day) and
+//! `usage_users` (last day of a user). Days are counted in UTC since 1970-01-01, and a
+//! week is seven of them, so it begins on a Thursday. PostgreSQL adds everything in one
+//! statement (`ADD_SUMS`), SQLite row by row (`BatchSums`); `usage_sums.rs` reads.
 
 use std::collections::BTreeMap;
 
@@ -239,7 +245,8 @@ impl<'a> BatchSums<'a> {
         }
     }
 
-    /// Writes the sums.
+    /// Writes the sums: users before days, since the stored calls of a user
+    /// reveal whether the user is new on a day.
     pub(super) fn write(self, conn: &mut SqliteConnection) -> QueryResult<()> {
         for (key, sums) in self.by_group {
             AddToGroup { group: DbUid(key.group), key, sums }.execute(conn)?;
@@ -290,7 +297,8 @@ struct AddToGroup<'a> {
 /// Numbers of a user's calls on the days of a week.
 type CallsOfWeek = (i64, i64, i64, i64, i64, i64, i64);
 
-/// Increment of a user's sums, which is prepared once and returns their calls.
+/// Increment of a user's sums, which is prepared once and returns their calls
+/// after it.
 struct AddToUser {
     week: i32,
     user: DbUid,

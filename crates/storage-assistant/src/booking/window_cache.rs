@@ -1,8 +1,7 @@
 //! Cache of windows. Another instance may have changed them since: they serve
 //! optimistic writes, which the database checks.
 //!
-//! A window that another instance writes too is not exclusive: optimistic writes
-//! of it would often fail, and cost more than reading.
+//! `postgres.rs` records each read and write, `optimistic.rs` plans with the rows.
 
 use std::collections::HashMap;
 
@@ -28,6 +27,7 @@ struct CachedWindow {
 impl WindowCache {
     /// Stores windows that were read under a lock.
     pub(crate) fn record_read(&mut self, rows: &[WindowRow]) {
+        // Windows still in use are cached again at their next read.
         if self.windows.len() + rows.len() > MAX_CACHED_WINDOWS {
             self.windows.clear();
         }
@@ -46,11 +46,12 @@ impl WindowCache {
         }
     }
 
-    /// Returns the cached rows of these windows, or `None` if any of them is not exclusive.
-    /// Windows that are not cached are left out (callers check for missing ones).
-    pub(crate) fn exclusive_rows(&self, keys: &[String]) -> Option<Vec<WindowRow>> {
-        let cached = keys.iter().filter_map(|key| self.windows.get(key));
-        cached.map(|it| it.exclusive.then(|| it.row.clone())).collect()
+    /// Returns the cached rows of these windows, if no other instance seems to change any of
+    /// them. Otherwise optimistic writes would cost more than reading. Windows that are not
+    /// cached are left out.
+    pub(crate) fn unchanged_rows(&self, keys: &[String]) -> Option<Vec<WindowRow>> {
+        let known = keys.iter().filter_map(|key| self.windows.get(key));
+        known.map(|it| it.exclusive.then(|| it.row.clone())).collect()
     }
 }
 
