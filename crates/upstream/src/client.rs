@@ -1,4 +1,9 @@
 //! HTTP client for upstream models.
+//!
+//! `open` and `complete` send a chat call through `request`, which repeats it without
+//! parameters that the model refuses: all attempts share the timeout of the call.
+//! `embed` and `rerank` send theirs once. A refusal is an error with the upstream's
+//! status and body, which `assistant` translates for the caller.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -203,6 +208,7 @@ impl ChatUpstream for Upstream {
                 let frames = FrameStream::new(response.into(), splitter, timeouts);
                 Ok(Box::pin(frames.translated(format.translation())))
             }
+            // The upstream does not stream with this model.
             Some(JSON) => {
                 let answer = timeout(limits.answer, read_full(response, limits.max_answer))
                     .await
@@ -210,6 +216,7 @@ impl ChatUpstream for Upstream {
                 let frames = single::frames(&format.full_response(answer)?)?;
                 Ok(Box::pin(futures_util::stream::iter(frames.map(Ok))))
             }
+            // Neither events nor JSON: an error without a body that could be translated.
             Some(_) => Err(read_refusal(response, 0).await),
         }
     }
@@ -238,7 +245,8 @@ fn media_type(headers: &HeaderMap) -> Option<String> {
     Some(value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase())
 }
 
-/// Reads a body of at most `limit` bytes.
+/// Reads a body of at most `limit` bytes. A connection that breaks before the first of
+/// them counts as unreachable, and as cut off after it.
 pub(crate) async fn read_full(response: Response, limit: usize) -> Result<Bytes, UpstreamError> {
     let received = AtomicBool::new(false);
     let body = Limited::new(reqwest::Body::from(response), limit).map_frame(|frame| {

@@ -1,4 +1,10 @@
 //! Dialects of the upstream types.
+//!
+//! `prepare` translates a call with the module of its provider type. The request that
+//! it returns names a `ResponseFormat`, which decides on the way back: the filter of
+//! the events to parse, their translation, and the translation of full responses and
+//! refusals. A new type needs a module and an arm in `prepare`, and a format only if
+//! its responses are not in the common one. `ending.rs` has what most requests share.
 
 mod address;
 mod anthropic;
@@ -23,7 +29,7 @@ use crate::event_filter::EventFilter;
 pub(crate) use address::bearer;
 pub(crate) use reply::{Translate, TranslatedFrames};
 
-/// Call in the format of its upstream.
+/// Call in the format of its upstream, and the format of the response to it.
 pub(crate) struct PreparedRequest {
     pub(crate) url: String,
     pub(crate) headers: HeaderMap,
@@ -117,6 +123,7 @@ pub(crate) fn prepare_ranking(call: ModelCall) -> Result<PreparedRequest, Upstre
     }
 }
 
+/// Adds the model to a body that is still open, below the upstream's path for it.
 fn prepare_model_call(call: ModelCall, path: &str) -> Result<PreparedRequest, UpstreamError> {
     let url = match call.target.provider {
         ProviderType::Ollama | ProviderType::Mistral | ProviderType::VLlm => {

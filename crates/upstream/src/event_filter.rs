@@ -1,4 +1,7 @@
 //! Filter of the events of a stream that are parsed.
+//!
+//! `splitter.rs` asks it about every event and forwards the others as they came. The
+//! bytes are searched, not parsed, so that an event may be selected in vain.
 
 use memchr::memmem::Finder;
 

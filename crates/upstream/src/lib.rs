@@ -1,6 +1,12 @@
 //! HTTP access to upstream models: a client with limits for full responses and
 //! for streams, which are split into frames without copying, and a dialect for
 //! each type of upstream.
+//!
+//! `Upstream` implements the port `ChatUpstream` of `assistant`. A streamed call passes
+//! `client.rs` (sending, with retries for refused parameters), `dialect.rs` (request in
+//! the upstream's format), `reading.rs` (timeouts), `splitter.rs` (frames) and the
+//! dialect's translation of the frames. Read `client.rs` first. `linkup.rs` implements the
+//! port `WebSearch`, and `tokens.rs` the port `TokenCounter`.
 
 mod client;
 mod dialect;

@@ -1,4 +1,7 @@
 //! Web search through Linkup.
+//!
+//! `assistant/src/tools/searching.rs` chooses the entry and the key. Results come from
+//! arbitrary pages, so their number, lengths and URLs are limited here.
 
 use std::time::Duration;
 

@@ -1,4 +1,8 @@
 //! Parameter name for the maximum length of a response, by model.
+//!
+//! For each call `client.rs` applies `with_supported_name`, takes a `retry_call` as long as
+//! the model is unknown, sends, and reports the outcome to `learn`, which decides
+//! whether the retry is sent.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,10 @@
 //! Reading of a streamed response.
+//!
+//! `poll_next` first returns the frames that are ready, then acts on the state, and only
+//! then reads the next piece, which `Splitter` and `Translate` turn into frames. Timeouts:
+//! silence while the response is open, a short one for usage after the finish reason,
+//! and a very short one for the end of the body after `[DONE]`. Only the first is an
+//! error.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -142,6 +148,7 @@ impl FrameStream {
         }
     }
 
+    /// Handles the end of the body: regular if the response was complete.
     fn finish(&mut self) {
         let mut frames = VecDeque::new();
         let outcome = self.splitter.finish(&mut |frame| frames.push_back(frame));
@@ -194,6 +201,7 @@ impl Stream for FrameStream {
                 return Poll::Ready(Some(Ok(frame)));
             }
 
+            // An error is moved out and returned once; the stream is over then.
             match std::mem::replace(&mut this.state, State::Over) {
                 State::Open => this.state = State::Open,
                 State::Closing => {

@@ -1,4 +1,7 @@
 //! Error responses of an upstream.
+//!
+//! Status and body are read here without interpretation: `routing/refusal.rs` in
+//! `assistant` translates them into an error for the caller.
 
 use std::error::Error as _;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! Sampling parameters that models refuse.
+//!
+//! For each call `client.rs` applies `filter`, takes a `retry_copy`, sends, and reports
+//! the outcome to `learn`, which returns the call without the refused parameters until
+//! none is refused. A refusal is recognised by phrases in its text.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,10 @@
 //! Splitting of an event stream into frames.
+//!
+//! `FrameStream` calls `push` with each piece of the body and `finish` at its end. An event
+//! becomes `Frame::Forward` if the filter ignores it, `Frame::Inspect` if `assistant` must
+//! read it, and `Frame::Alive` or `Frame::Unreadable` if it has no object. Begin with
+//! `parse_event`; `LineState` finds the ends of events, `PassRun` joins adjacent ones.
+//! The fuzz target `splitter` feeds arbitrary pieces.
 
 use std::sync::Arc;
 

@@ -1,7 +1,8 @@
 //! Responses whose citations are beside the text, in `annotations`.
 //!
 //! Models mostly link their citations in the text, too. Those that they do not
-//! link are listed at the end.
+//! link are listed at the end: in a stream in a chunk of its own, before the event
+//! with the finish reason. `openrouter.rs` uses the translation for its searches.
 
 use bytes::Bytes;
 use serde_json::{Value, json};
@@ -9,7 +10,8 @@ use serde_json::{Value, json};
 use super::links::Links;
 use super::reply::{Translate, TranslatedFrames, text_of};
 
-/// Maximum length of the text that is searched for links.
+/// Maximum length of the text that is searched for links. Beyond it a source may
+/// be listed although the text links it.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
 
 /// Translation of a stream with citations.
@@ -83,6 +85,7 @@ impl Translate for CitationTranslator {
         };
 
         let relevance = self.apply(&mut event);
+        // Citations that arrive after the finish reason are listed at once.
         if relevance.ends || self.finished {
             self.finished = true;
             self.push_missing_links(output);

@@ -1,4 +1,8 @@
 //! End of a request: members that the caller does not control.
+//!
+//! A dialect chains the members that its upstream knows, and closes with them a body
+//! that is still open. `chat_request.rs` in `assistant` forwards none of these names, so
+//! that the caller cannot override the model or the cap.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,8 @@
 //! Translation of an upstream's response into the common format.
+//!
+//! `FrameStream` in `reading.rs` passes each selected event to `Translate::event` and
+//! `[DONE]` to `Translate::done`, and sends the frames that they push in that order.
+//! Events that the filter did not select bypass the translation.
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
@@ -21,7 +25,7 @@ pub(crate) trait Translate: Send {
     }
 
     /// Returns whether the response is complete, or `None` if the splitter
-    /// decides.
+    /// decides, which knows finish reasons and `[DONE]` only.
     fn is_finished(&self) -> Option<bool> {
         None
     }

@@ -1,4 +1,8 @@
 //! Anthropic's full responses, and what they share with streams.
+//!
+//! The response is a list of blocks: text with its citations, thoughts, and tool calls;
+//! other types are dropped. `stream.rs` uses the names of finish reasons, the statuses
+//! of errors, the links and the token counts of this file.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -86,6 +90,7 @@ pub(super) fn link(links: &mut Links, citation: &Value) -> Option<String> {
     if links.add(field("url")?, field("title")) { links.last() } else { None }
 }
 
+/// Returns the common name of a stop reason; unknown ones count as a regular end.
 pub(super) fn finish_reason(stop_reason: &str) -> &'static str {
     match stop_reason {
         "tool_use" => "tool_calls",

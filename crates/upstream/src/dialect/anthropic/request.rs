@@ -1,4 +1,8 @@
 //! Requests in Anthropic's format.
+//!
+//! `body` writes the members one after another, messages as slices of the caller's
+//! body. Three choices depend on each other: tools may force a call, a forced call
+//! rules out thinking, and thinking rules out sampling parameters.
 
 use bytes::Bytes;
 use pia_assistant::{ChatBody, ChatCall, UpstreamError};
@@ -72,6 +76,7 @@ impl ToolChoice {
         match choice.string().as_deref() {
             Some("required" | "any") => Self::Any,
             Some("none") => Self::None,
+            // `auto`, or a word that is newer than this code.
             Some(_) => Self::Auto,
             None => {
                 let function = choice.members().and_then(|it| it.get("function")?.members());

@@ -1,4 +1,10 @@
 //! Anthropic's streams.
+//!
+//! A stream is `message_start`, then for each block a start, deltas and a stop, then
+//! `message_delta` with stop reason and usage, and `message_stop`. Each with content becomes
+//! one chunk of the common format, except that citations wait for the end of their block,
+//! and that finish reason, usage and `[DONE]` are sent together at the end. Events without
+//! content become `Frame::Alive`, so that the upstream does not count as silent.
 
 use std::collections::BTreeMap;
 
@@ -32,6 +38,7 @@ enum Block {
         cited: String,
     },
     Call {
+        /// Number among the calls, while blocks of all types are numbered together.
         number: usize,
         has_arguments: bool,
     },

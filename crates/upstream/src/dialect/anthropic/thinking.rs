@@ -5,9 +5,10 @@ use pia_assistant::ReasoningEffort;
 /// Minimum thinking budget in tokens.
 const MIN_THINKING_TOKENS: i64 = 1024;
 
-/// Models with a thinking budget instead of an effort: those up to 4.5.
+/// Parts of the names of models with a thinking budget instead of an effort:
+/// those up to 4.5. Unknown models are newer.
 const BUDGET_MODELS: [&str; 7] = ["-3-7-", "-4-0", "-4-1", "-4-5", "-4-2", "claude-3", "claude-2"];
-/// Models without extended thinking.
+/// Parts of the names of models without extended thinking.
 const NON_THINKING_MODELS: [&str; 5] =
     ["claude-2", "claude-3-5-", "claude-3-opus", "claude-3-sonnet", "claude-3-haiku"];
 

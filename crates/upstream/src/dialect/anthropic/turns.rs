@@ -8,9 +8,9 @@ use pia_json::{JsonWriter, Rope, RopeMembers};
 
 use crate::dialect::reply::unreadable;
 
-/// Maximum length of a text that is checked for being blank.
+/// Maximum length of a text, as JSON in bytes, that is checked for being blank.
 const MAX_BLANK_CHARS: usize = 256;
-/// Maximum length of the prefix of a data URL.
+/// Maximum length of the prefix of a data URL, in bytes before its comma.
 const MAX_PREFIX_CHARS: usize = 200;
 
 /// Conversation in Anthropic's format.
@@ -101,6 +101,8 @@ impl Conversation {
         if first == Some(Role::User) {
             return;
         }
+        // System messages alone become the user's. Otherwise they stay, and the
+        // user says three dots, as a text must not be blank.
         let mut blocks = std::mem::take(&mut self.system);
         if first == Some(Role::Assistant) || blocks.is_empty() {
             self.system = std::mem::replace(&mut blocks, vec![text(&Rope::from(r#""...""#))]);
@@ -206,6 +208,8 @@ fn is_blank(words: &Rope) -> bool {
 
 /// Returns the media type and the data of an image in a data URL.
 fn parse_data_url(url: &Rope) -> Option<(String, Rope)> {
+    // The rope is a JSON string: the prefix gets a closing quote to be parsed, and
+    // the data loses its own.
     let beginning = url.slice(0..MAX_PREFIX_CHARS).flat();
     let comma = beginning.iter().position(|it| *it == b',')?;
     let prefix = JsonWriter::default().rope(&url.slice(0..comma)).text("\"").finish().string()?;

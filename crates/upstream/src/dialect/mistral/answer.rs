@@ -1,4 +1,9 @@
 //! Mistral's responses in the common format.
+//!
+//! Three things differ: contents may be arrays of chunks (text, thoughts, references),
+//! calls and results of Mistral's own web search appear as messages, and a failure may
+//! be a finish reason. `MessageNormalizer` handles the first two, alike in streams and
+//! in full responses, which may consist of several messages.
 
 use std::collections::BTreeSet;
 
@@ -196,6 +201,8 @@ impl MessageNormalizer {
             return;
         };
 
+        // A later part of a streamed call may have no name: the position tells
+        // whose it is.
         calls.retain(|call| {
             let index = call.get("index").and_then(Value::as_u64).unwrap_or_default();
             let position = CallPosition { message: number, call: index };

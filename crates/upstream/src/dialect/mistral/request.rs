@@ -1,6 +1,7 @@
 //! Requests in Mistral's format.
 //!
-//! Mistral refuses unknown members, so they are left out.
+//! Mistral refuses unknown members, so they are left out. Messages are passed on as
+//! they are, unless a role or the id of a tool call has to be corrected.
 
 use bytes::Bytes;
 use pia_assistant::{CapName, ChatBody, ChatCall, UpstreamError};
@@ -150,8 +151,9 @@ fn is_valid_id(id: &str) -> bool {
     id.len() == TOOL_CALL_ID_LEN && id.bytes().all(|it| it.is_ascii_alphanumeric())
 }
 
-/// Returns a valid id for Mistral, always the same for an id: a conversation
-/// may have begun with another model, whose ids are longer.
+/// Returns a valid id for Mistral, always the same for an id, so that calls and
+/// results still match: a conversation may have begun with another model, whose
+/// ids are longer. An invalid id becomes the digits of its FNV-1a hash.
 fn to_valid_id(id: &str) -> String {
     if is_valid_id(id) {
         return id.to_owned();
