@@ -1,4 +1,6 @@
-//! Caller of a model.
+//! Caller of a model: who calls, who pays, and for what purpose.
+//!
+//! Surfaces create it from an authenticated request; it passes through a turn unchanged.
 
 use pia_kernel::{GroupId, UserId};
 use uuid::Uuid;

@@ -1,4 +1,8 @@
 //! Answers of models, in full or streamed.
+//!
+//! Both begin a `Turn`. For a full response the model is called again until it requests no
+//! more tools of the server; a stream does so while it is read
+//! (`stream/answer/closing.rs`).
 
 use bytes::Bytes;
 
@@ -52,6 +56,8 @@ impl Gateway {
 
             let (server_calls, caller_calls): (Vec<_>, Vec<_>) =
                 calls.into_iter().partition(|it| turn.is_server_tool(&it.name));
+            // The turn ends here. The caller gets its own calls only, as it cannot run
+            // those of the server.
             if server_calls.is_empty() || !caller_calls.is_empty() || !turn.has_rounds_left() {
                 let body = stream::completion::with_calls(&body, &caller_calls).unwrap_or(body);
                 return Ok(turn.into_full_answer(body, metered_call));

@@ -1,4 +1,7 @@
 //! Answers that the server requests for itself, which no caller pays for.
+//!
+//! The rewriting of questions and the ingestion of documents use them. There is no turn,
+//! budget, fallback or tool, but the upstream's limits apply (`single_call.rs`).
 
 use std::sync::Arc;
 

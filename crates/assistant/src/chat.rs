@@ -1,4 +1,7 @@
 //! A turn of a conversation.
+//!
+//! `Chat::answer` serves requests of callers, `Chat::ask` questions of the server in a
+//! caller's name, which that caller pays for. Both take the same path from `parse` on.
 
 use bytes::Bytes;
 use pia_json::NullStripper;

@@ -1,4 +1,10 @@
 //! Credits: windows, reservations, and the views of them.
+//!
+//! A call passes these files: `Gateway::admit` (`admission.rs`) asks the port `CreditStore`,
+//! whose adapter applies `CreditWindows::admit` (`windows.rs`) to the stored windows and
+//! returns a `ReservationGuard`. `MeteredCall` holds the guard while `Meter` counts
+//! tokens, and at its drop settles it: `CreditWindows::settle` charges the windows and
+//! releases the rest. Read `window.rs` and `windows.rs` first: they have the rules.
 
 pub(crate) mod admission;
 pub(crate) mod meter;

@@ -1,4 +1,7 @@
 //! Embeddings of texts.
+//!
+//! A request names its model, which must be an embedding model that the group may choose.
+//! The call is admitted and metered like a chat, then sent by `single_call.rs`.
 
 mod background;
 

@@ -1,4 +1,7 @@
 //! Errors of the assistant.
+//!
+//! One error has three forms: `message` and `title` for the desktop client, `openai` for
+//! OpenAI's clients, and `Display` for the log. None contains text of an upstream.
 
 use std::borrow::Cow;
 use std::time::Duration;

@@ -1,4 +1,8 @@
 //! Calls of models, full or streamed, that all use cases share.
+//!
+//! `Gateway` bundles the ports and the state that every call needs. Other files add methods
+//! to it: `credits/admission.rs`, `answering.rs`, `single_call.rs`, `tools/searching.rs` and
+//! `knowledge/rewriting.rs`. Clones are cheap, and a turn has its own.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -66,8 +70,8 @@ pub struct Gateway {
     pub knowledge: Arc<dyn Knowledge>,
     /// Tools that connectors offer to models.
     pub connectors: Arc<dyn ConnectorTools>,
-    /// Model that rewrites the questions that they are searched for; `None`
-    /// searches for the questions of users.
+    /// Model that rewrites the questions that knowledge bases are searched for;
+    /// `None` searches for the questions of users.
     pub question_model: Option<TimedTarget>,
     /// Source of the protection of responses.
     pub guardrail: Arc<dyn Guardrail>,

@@ -1,4 +1,7 @@
 //! Marks of protected responses.
+//!
+//! The server marks a response itself, a stream by a first chunk and a full response by its
+//! first member, and removes marks that an upstream sent.
 
 use bytes::Bytes;
 use pia_json::Members;

@@ -1,4 +1,8 @@
 //! Knowledge bases, as chats are answered from them.
+//!
+//! `turn/knowledge_search.rs` searches: for the user's last message (`question.rs`), which a
+//! model may rewrite (`rewriting.rs`), or for the question of a model that calls the tool.
+//! `prompt.rs` formats the passages that were found.
 
 pub(crate) mod prompt;
 pub(crate) mod question;

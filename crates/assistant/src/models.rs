@@ -1,4 +1,7 @@
 //! Models of the catalogue as administrators see them, and calls that test them.
+//!
+//! Attempts and load are those of this instance since its start. A test (`test_call.rs`) is
+//! a real call under the limits of its entry, and is recorded in the audit log before.
 
 mod test_call;
 

@@ -1,4 +1,8 @@
 //! Optimisation of texts.
+//!
+//! A request is cleaned (`sanitise.rs`), its task is a template or the user's instructions,
+//! and `prompt.rs` fences both, so that neither gives orders to the model. `drafting.rs`
+//! writes such instructions from a description.
 
 pub(crate) mod drafting;
 pub(crate) mod languages;

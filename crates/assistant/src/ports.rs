@@ -1,4 +1,8 @@
 //! Ports of this domain.
+//!
+//! `upstream` implements `ChatUpstream`, `TokenCounter` and `Timer`; `storage-assistant`
+//! implements `UsageLog`. Further ports are beside their types: `CreditStore`, `Rules`,
+//! `Personas`, `Knowledge`, `ConnectorTools`, `WebSearch` and `Guardrail`.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -34,7 +38,7 @@ impl CapName {
     }
 }
 
-/// Maximum length of a response.
+/// Maximum length of a response, and the parameter that carries it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutputCap {
     /// Token limit, reasoning included; above 0.

@@ -1,4 +1,8 @@
 //! Requests of callers: validation, and the part that is sent to a model.
+//!
+//! `chat_request.rs` gathers the violations that `messages.rs`, `parameters.rs` and
+//! `tools.rs` find, or else returns an `UpstreamPrompt` (`prompt_body.rs`). Each call takes a
+//! `ChatBody` from the prompt, which the dialects of `upstream` write.
 
 pub(crate) mod address;
 pub(crate) mod array_elements;

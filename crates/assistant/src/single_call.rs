@@ -1,4 +1,7 @@
 //! Parts of calls that one model answers, without fallbacks.
+//!
+//! Embeddings, rankings, and calls of the server for itself use them: first a permit, then
+//! `call_with_keys`. No budget is involved: `embeddings.rs` admits and meters its calls itself.
 
 use std::time::Duration;
 

@@ -1,5 +1,10 @@
 //! Tools of a request: those that the caller runs, and those that the upstream
 //! runs.
+//!
+//! A tool of the upstream costs the operator money and may fetch addresses. So a caller's
+//! tool is checked member by member: anything that might enable another tool is either a
+//! `HostedTool`, which the model's entry must permit (`turn/capable_models.rs`), or a
+//! violation. `tools/server.rs` has the third kind: tools that the server adds itself.
 
 pub(crate) mod calls;
 pub(crate) mod connectors;
@@ -31,9 +36,9 @@ const DESCRIPTION: [&str; 6] =
 const PLAIN_CHOICES: [&str; 4] = ["auto", "none", "required", "any"];
 /// Choice among some of the tools.
 const ALLOWED_TOOLS: &str = "allowed_tools";
-/// Maximum length of a type.
+/// Maximum length of a type in bytes.
 const MAX_TYPE_BYTES: usize = 64;
-/// Maximum length of a key that is repeated to the caller.
+/// Maximum length in bytes of a key that is repeated to the caller.
 const MAX_KEY_BYTES: usize = 40;
 
 /// Type of tools that an upstream runs, and its price.
@@ -48,7 +53,7 @@ pub struct UpstreamTool {
 /// Tool of a request that its upstream is to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HostedTool {
-    /// Index among the tools.
+    /// Index in the request's `tools`, for violations.
     pub(crate) at: usize,
     /// Value of `type`, by which upstreams know it.
     pub(crate) kind: String,

@@ -1,4 +1,10 @@
 //! Turns of a conversation, which may take several calls of a model.
+//!
+//! `begin` (`turn/begin.rs`) prepares a turn. Each call is then `open` for a stream or
+//! `complete` for a full response, and both run through `call_upstreams`: admit once, then
+//! try each model of the route with each of its keys. If the model calls tools of the
+//! server, pass the call to `settle` and its tool calls to `serve`, and call the model
+//! again. `answering.rs` and `stream/answer/closing.rs` drive a turn in this way.
 
 mod begin;
 mod capable_models;
@@ -157,6 +163,7 @@ impl Turn {
     pub(crate) async fn serve(&mut self, calls: Vec<Call>, text: &str) {
         self.rounds = self.rounds.saturating_sub(1);
 
+        // The last call has no tools of the server, so that the model must answer.
         if self.rounds == 0 {
             self.added.tools.clear();
         }
@@ -288,6 +295,7 @@ impl Turn {
                 let body = self.body(is_last);
                 let call = self.call(target, key.clone(), body, max_output);
                 let pending_call = send(Arc::clone(&gateway.upstream), call);
+                // At a stop the upstream may have the call already, and bill it.
                 let Some(answer) = gateway.unless_stopped(pending_call).await else {
                     metered_call.fail(Billable::Something);
                     return Err(AssistantError::Stopping);

@@ -1,4 +1,7 @@
 //! Admission of calls, and reservation of their cost.
+//!
+//! `Gateway::admit` is called once for each call, whatever number of models its route has:
+//! the reservation covers the most expensive of them. Only limited calls reach the store.
 
 use std::sync::Arc;
 
@@ -49,7 +52,7 @@ pub(crate) struct AdmittedCall {
 struct ReservationOutcome {
     /// Reservation of the call; `None` if nothing is limited.
     reservation: Option<ReservationGuard>,
-    /// Tokens of the prompt, if they were counted.
+    /// Tokens of the prompt; `None` if nothing is limited, as they were not counted.
     prompt: Option<i64>,
     max_output: Option<OutputCap>,
     truncation_cause: Option<Box<TruncationCause>>,
@@ -120,6 +123,7 @@ impl Gateway {
             return Err(AssistantError::OverBudget(refusal));
         }
 
+        // The cap is sent under the name that the caller used, whoever lowers it.
         let name = request.max_output.and_then(|it| it.name);
         let max_output_tokens = request.max_output.map(|it| it.tokens);
         let holder = CreditHolder { member: user, group, key, limits: rules.credits };

@@ -1,4 +1,8 @@
 //! Request to admit a call, before it is made.
+//!
+//! `admission.rs` creates it, `CreditWindows::admit` decides on it. `min_cost` is what a
+//! balance must pay for at least; `affordable` is the length of the response that the
+//! balance pays for, up to the requested one.
 
 use pia_kernel::{CreditLimits, GroupId, UserId};
 use uuid::Uuid;
@@ -78,7 +82,8 @@ pub struct AdmissionRequest {
     pub fee: Micros,
     /// Estimate of its prompt in tokens.
     pub prompt: i64,
-    /// Maximum length of its response in tokens, if the balance suffices.
+    /// Maximum length of its response in tokens; less is granted if the balance
+    /// does not suffice for it.
     pub output: i64,
 }
 
@@ -95,12 +100,14 @@ impl AdmissionRequest {
         reservation.max(self.cost(self.output.clamp(1, MIN_OUTPUT_TOKENS)))
     }
 
-    /// Returns the maximum length of a response that this balance pays for.
+    /// Returns the maximum length of a response that this balance pays for, in tokens.
+    /// The balance covers `min_cost`.
     pub(crate) fn affordable(&self, balance: Micros) -> i64 {
         if self.rates.output == 0 {
             return self.output;
         }
         let prompt = i128::from(self.prompt.max(0)) * i128::from(self.rates.input);
+        // Thousandths of a millionth, the unit of a token times its rate.
         let budget = i128::from(balance.minus(self.fee).0) * 1000 - prompt;
         let tokens = budget.div_euclid(i128::from(self.rates.output));
         self.output.min(i64::try_from(tokens).unwrap_or(i64::MAX))

@@ -1,4 +1,8 @@
 //! Metering of a running call.
+//!
+//! The upstream's last report of usage counts. Without one, tokens are counted from the
+//! texts that the stream carries: their keys are searched in the bytes of the chunks,
+//! which need not be parsed. Only a sample of the text is stored.
 
 use memchr::memmem;
 
@@ -106,7 +110,7 @@ impl Meter {
     }
 }
 
-/// Returns a JSON string up to its closing quote.
+/// Returns a JSON string up to its closing quote, still escaped.
 fn string(json: &[u8]) -> &[u8] {
     let mut escaped = false;
     let end = json.iter().position(|it| {

@@ -1,4 +1,8 @@
 //! Metering of one call, from its admission to its usage record.
+//!
+//! The file that ends a call sets `end`, with `fail` or to `Completed`, and then drops it. A call
+//! that is dropped while `Open` was left by its caller. The drop also returns the permit of
+//! the upstream's limiter, with the tokens that were used.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,7 @@
 //! Refusal of a call by a budget.
+//!
+//! `CreditWindows::refusal` fills it; the surfaces report it with its period, gauges and
+//! time. Limits are rounded down to whole credits, and used amounts up.
 
 use std::time::Duration;
 

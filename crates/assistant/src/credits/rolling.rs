@@ -45,7 +45,8 @@ impl Span {
 pub struct Buckets(pub Vec<(i64, i64)>);
 
 impl Buckets {
-    /// Removes buckets that have left the window.
+    /// Removes buckets that have left the window. Call it before `sum`, which counts
+    /// all that are stored.
     pub(crate) fn age(&mut self, span: Span, now: Timestamp) {
         self.0.retain(|(index, _)| span.bucket_expires_at(*index) > now);
     }

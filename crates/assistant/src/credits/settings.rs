@@ -12,7 +12,7 @@ const DEFAULT_OUTPUT_TOKENS: i64 = 8_192;
 /// Operator's credit settings; all of them reload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CreditSettings {
-    /// Maximum length of responses in tokens.
+    /// Maximum length of responses in tokens; `None` sets none.
     pub max_output: Option<i64>,
     /// Rules for users without a paid plan.
     pub free_tier: FreeTier,

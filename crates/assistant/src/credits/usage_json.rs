@@ -1,4 +1,8 @@
 //! Parsing of the usage that an upstream reports.
+//!
+//! `usage` reads leniently, for our own records. `is_common` is strict: only usage that
+//! every client can read is forwarded as it is, and other usage is written anew
+//! (`stream/chunk.rs`, `stream/normalize.rs`).
 
 use serde_json::Value;
 

@@ -1,4 +1,7 @@
 //! Sums of usage for administrators, by day, group, model or caller.
+//!
+//! `UsageReport` checks the days of a request and fills in days without calls. The sums
+//! come from the port `UsageSums`, whose adapter adds them up as calls are recorded.
 
 use std::sync::Arc;
 
@@ -142,7 +145,7 @@ pub struct UsageDetails {
 }
 
 impl UsageDetails {
-    /// Returns the mean duration of a call, in milliseconds.
+    /// Returns the mean duration of a call, in milliseconds; `None` without timed calls.
     pub fn mean_millis(&self) -> Option<i64> {
         self.duration_millis.checked_div(self.timed_calls)
     }
@@ -157,20 +160,20 @@ pub struct UsageSum {
     pub calls: i64,
     /// Cost of the calls at their rates.
     pub spent: Micros,
-    /// More sums; none of a user.
+    /// More sums; `None` for a user.
     pub details: Option<UsageDetails>,
-    /// Number of users who called; only of a day.
+    /// Number of users who called; `None` unless the subject is a day.
     pub users: Option<i64>,
 }
 
 /// Position in the list of users, by their cost and calls, highest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct UsageCursor {
-    /// Cost of the calls.
+    /// Cost of the user's calls in the range, which sorts first.
     pub spent: Micros,
-    /// Number of calls.
+    /// Number of these calls, which sorts users of equal cost.
     pub calls: i64,
-    /// User.
+    /// Id of the user, which sorts the rest, lowest first.
     pub user: UserId,
 }
 
@@ -232,7 +235,7 @@ impl UsageReport {
         Self { store, clock }
     }
 
-    /// Returns the last days up to today, 1 to 366.
+    /// Returns the range of the last `days` up to today, clamped to 1 to 366.
     pub fn last_days(&self, days: u32) -> UsageRange {
         let today = self.today();
         UsageRange { from: days_before(today, days), to: today }

@@ -1,4 +1,8 @@
 //! Views of users' credits.
+//!
+//! Reservations of open calls do not count here, unlike in refusals. Windows are read
+//! without locks, as of now. `http` serves a caller's view, and administrators read
+//! `nearly_used_budgets` and `top_members`.
 
 use std::sync::Arc;
 

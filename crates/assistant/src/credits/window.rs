@@ -1,4 +1,9 @@
 //! Spending windows: the periods in which usage is counted.
+//!
+//! The kind of a window decides how it renews in `roll_over`: hours and days roll, in
+//! buckets; allowances, weekly limits, keys and pools begin anew each week; top-ups never
+//! do. Roll a loaded window over before reading it, and fill an unfilled pool
+//! (`storage-assistant` does both). A window knows no limit: `CreditHolder` has it.
 
 use std::fmt;
 
@@ -116,7 +121,8 @@ const UNFILLED_TOTAL: Micros = Micros(-1);
 pub struct Window {
     /// Kind and owner, unique among all windows.
     pub key: WindowKey,
-    /// Start of the counted week, for weekly windows.
+    /// Start of the counted week; `None` in windows that are not weekly, and before
+    /// the first week.
     pub week: Option<Timestamp>,
     /// Size of a pool this week, or of all top-ups.
     pub total: Micros,
@@ -124,7 +130,7 @@ pub struct Window {
     pub used: Micros,
     /// Amount reserved by open calls.
     pub reserved: Micros,
-    /// Amount spent in the previous week.
+    /// Amount spent in the previous week, from which the next pool is filled.
     pub used_last_week: Micros,
     /// Spending by time, for rolling windows.
     pub buckets: Buckets,

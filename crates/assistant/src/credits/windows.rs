@@ -1,4 +1,9 @@
 //! Admission and settlement of calls against a snapshot of spending windows.
+//!
+//! A call must fit twice: in each rate window (hour, day, group, key), and in the sum of
+//! the balances (allowance, pool, top-ups), which are drawn from in this order. `admit`
+//! shortens the response to what fits, `settle` charges what was spent. Both change only
+//! this snapshot: `storage-assistant` locks the rows, calls them, and writes the result.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -161,6 +166,7 @@ impl CreditWindows {
             }
         }
 
+        // Without a line the guard would settle nothing, and the usage would be lost.
         if amount.0 == 0 {
             let allowance = holder.windows().filter(|it| it.kind == WindowKind::ALLOWANCE);
             lines.extend(allowance.map(|window| ReservationLine { window, amount }));
@@ -265,7 +271,8 @@ pub(crate) fn stock_gauge(total: Micros, used: Micros) -> Gauge {
     Gauge { limit, used: used.rounded_up().min(limit) }
 }
 
-/// Divides the spent amount among the windows of a reservation.
+/// Divides the spent amount among the windows of a reservation: all of it to each rate
+/// window, and shares to the balances, of which the last takes what exceeds the others.
 fn allocate_spending(lines: &[ReservationLine], spent: Micros) -> Vec<(WindowKey, Micros)> {
     let mut by_window: Vec<_> = lines
         .iter()

@@ -1,4 +1,7 @@
 //! Embeddings that the server makes for itself, which no caller pays for.
+//!
+//! Knowledge bases are indexed and searched with them. Tokens count only for the limits of
+//! the upstream.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -76,6 +76,7 @@ impl UpstreamPrompt {
         self.text.words.add(text.as_bytes());
         self.text.extra_tokens = self.text.extra_tokens.saturating_add(TOKENS_PER_MESSAGE);
         let message = json!({ "role": "system", "content": text }).to_string();
+        // The comma separates the messages in the array that both become part of.
         self.leading = Some(match self.leading.take() {
             Some(leading) => Bytes::from([&leading[..], b",", message.as_bytes()].concat()),
             None => Bytes::from(message),

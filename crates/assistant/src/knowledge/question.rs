@@ -1,4 +1,8 @@
 //! Question of a conversation: the user's last message.
+//!
+//! A question such as "And in Austria?" cannot be searched for alone. `rewriting.rs` lets a
+//! model rewrite the text of `with_conversation`, or without a model searches for
+//! `with_previous`, in which the user's message before precedes a short question.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,7 @@
 //! Single calls that test an entry of the catalogue.
+//!
+//! A test sends what a use case would send, so that it fails for the same reasons, and
+//! returns the upstream's failure with its status, which users never learn.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

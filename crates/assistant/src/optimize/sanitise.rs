@@ -1,4 +1,8 @@
 //! Removal of text that could be mistaken for a part of the prompt.
+//!
+//! Texts of users and documents stand between tags (fences) in prompts. `clean` makes tags
+//! and special tokens within them harmless, however they are spaced or disguised. Apply it
+//! before a text is measured and put into a prompt.
 
 /// Tag of the fence around the text to work on.
 pub(crate) const TEXT_TAG: &str = "pia-text";

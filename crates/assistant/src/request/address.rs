@@ -1,4 +1,7 @@
 //! Detection of addresses that a reader would fetch.
+//!
+//! Readers of URLs are lenient, so the check is, too: whitespace and control characters
+//! before an address, backslashes and a missing scheme hide none. `fetched.rs` calls it.
 
 /// Schemes for which many readers accept any number of slashes before the host.
 const SPECIAL: [&str; 6] = ["http", "https", "ws", "wss", "ftp", "file"];
@@ -10,6 +13,7 @@ pub(crate) fn is_address(text: &str) -> bool {
     if let Some(after_slash) = address.strip_prefix(['/', '\\']) {
         let Some(after_slashes) = after_slash.strip_prefix(['/', '\\']) else { return false };
         let host = after_slashes.split(['/', '\\']).next().unwrap_or_default();
+        // Base64 has no dot, colon or backslash.
         let is_host = host.contains(['.', ':']) || host.eq_ignore_ascii_case("localhost");
         return is_host || address.get(..2).is_some_and(|it| it.contains('\\'));
     }

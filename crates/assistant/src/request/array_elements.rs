@@ -1,4 +1,7 @@
 //! Arrays whose elements are parsed separately.
+//!
+//! All elements are counted, but only the first are stored: a request with too many is
+//! refused by its count, without memory for the rest.
 
 use std::fmt;
 

@@ -1,4 +1,7 @@
 //! Body of a chat request to an upstream.
+//!
+//! `UpstreamPrompt::body` creates it for each call. A dialect of `upstream` writes it with
+//! `write_open` and closes it with the members that the caller does not control.
 
 use bytes::Bytes;
 use pia_json::{JsonWriter, Rope};

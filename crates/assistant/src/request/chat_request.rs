@@ -1,4 +1,8 @@
 //! Chat completion requests: validation, and the part that is forwarded.
+//!
+//! `parse` reads the top level in place; the prompt that it returns consists of slices of
+//! the body. Only listed keys are forwarded, so that a parameter that this server does not
+//! know cannot enable anything at an upstream.
 
 use std::fmt;
 

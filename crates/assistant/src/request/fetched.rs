@@ -1,4 +1,9 @@
 //! Parts of a message that its upstream would fetch.
+//!
+//! An upstream that fetches addresses could be made to call hosts of its own network.
+//! `messages.rs` and `tools.rs` record the first address of a request, and
+//! `turn/capable_models.rs` refuses it unless the model's entry passes addresses on.
+//! A value that cannot be read with certainty counts as an address.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +22,7 @@ const MAX_URL_BYTES: usize = 8 * 1024;
 const CHECKED_PREFIX_BYTES: usize = 256;
 /// Keys whose values are texts and never addresses.
 const TEXT_KEYS: [&str; 2] = ["text", "filename"];
-/// Maximum length of a key that is repeated to the caller.
+/// Maximum length in bytes of a key that is repeated to the caller.
 const MAX_KEY_BYTES: usize = 40;
 
 /// Returns the path of the first address other than `data:` in the value of a
@@ -42,7 +47,9 @@ fn address_in_member(key: &str, value: &RawValue, depth: u8) -> Option<String> {
 /// Rule by which the texts under a key are addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AddressRule {
+    /// Every text other than `data:` is an address, as the key names one.
     Always,
+    /// A text is an address if it begins as one.
     IfAddressLike,
 }
 

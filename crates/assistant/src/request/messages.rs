@@ -1,4 +1,8 @@
 //! Validation of messages, without copying them.
+//!
+//! `check` visits each message once: it reports violations, adds the text from which tokens
+//! are counted, and records the first address (`fetched.rs`). Contents are visited part by
+//! part and never stored: the messages themselves are forwarded as slices.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,7 +25,8 @@ const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "f
 const TOKENS_PER_IMAGE: i64 = 1000;
 /// Bytes per token of a file or a recording in Base64, roughly.
 const MEDIA_BYTES_PER_TOKEN: usize = 32;
-/// Maximum length of a text that is unescaped to be counted.
+/// Maximum length of a text that is unescaped to be counted. A longer one is
+/// counted with its escapes.
 const MAX_UNESCAPED_BYTES: usize = 1024 * 1024;
 /// Tokens that a model's template adds to each message.
 const TOKENS_PER_MESSAGE: i64 = 4;

@@ -1,4 +1,7 @@
 //! Parameters of a request besides its messages.
+//!
+//! `check` reports every invalid parameter first; the other functions then read the valid
+//! ones and treat anything else as absent.
 
 use std::ops::RangeInclusive;
 
@@ -10,6 +13,7 @@ use crate::error::Violation;
 use crate::ports::{CapName, OutputCap};
 use crate::routing::target::ReasoningEffort;
 
+/// Parameters that are numbers, with their ranges in OpenAI's API.
 const RANGES: [(&str, RangeInclusive<f64>); 4] = [
     ("temperature", 0.0..=2.0),
     ("top_p", 0.0..=1.0),
@@ -22,6 +26,7 @@ const MAX_NAME_BYTES: usize = 256;
 const MAX_PERSONA_TYPE_CHARS: usize = 50;
 /// Persona type of requests in which it is blank.
 const GENERAL: &str = "general";
+/// Parameters that are whole numbers above 0.
 const COUNT_KEYS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
 /// Checks the types and ranges of parameters, except of those that only upstreams

@@ -1,4 +1,7 @@
 //! Application of a persona to a prompt.
+//!
+//! `turn/begin.rs` applies it before the model is chosen. Instructions that the client sent
+//! itself are recognised by the persona's text in a system message, and not repeated.
 
 use bytes::Bytes;
 use serde::Deserialize;

@@ -1,4 +1,7 @@
 //! Removal of pictures from a conversation for a model without vision.
+//!
+//! `tools/server.rs` calls it. When the model calls the tool with the number of a picture, a
+//! model with vision describes that picture (`Turn::describe_picture`).
 
 use bytes::Bytes;
 use pia_json::{Members, quoted};

@@ -1,4 +1,8 @@
 //! Prompts that are ready except for the model.
+//!
+//! A prompt is parsed once a request and extended in place, by a persona, passages of
+//! knowledge bases and tools. `body` then makes the body of each call from its slices.
+//! `release` lets the last attempt free the slices as it sends them.
 
 use bytes::Bytes;
 use pia_json::{JsonWriter, Rope};
@@ -16,7 +20,7 @@ use crate::tools::HostedTool;
 pub(crate) struct UpstreamPrompt {
     /// Messages as a JSON array.
     pub(crate) messages: Bytes,
-    /// Message as JSON that the server adds before them.
+    /// Messages as JSON, with commas between them, that the server adds before these.
     pub(crate) leading: Option<Bytes>,
     /// Caller's tools as a JSON array, if there are any.
     pub(crate) tool_list: Option<Bytes>,
@@ -29,9 +33,9 @@ pub(crate) struct UpstreamPrompt {
     pub(crate) hosted: Vec<HostedTool>,
     /// Set if the model may choose which tool it calls, if any.
     pub(crate) may_call: bool,
-    /// Set if it has pictures.
+    /// Set if it has pictures, for which a model needs vision.
     pub(crate) pictures: bool,
-    /// Path of the first address other than `data:`.
+    /// Path of the first address other than `data:`, which the upstream would fetch.
     pub(crate) address: Option<String>,
     /// Requested maximum length of the response.
     pub(crate) max_output: Option<OutputCap>,

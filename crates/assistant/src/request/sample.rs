@@ -1,4 +1,8 @@
 //! Samples of texts, from which their tokens are estimated.
+//!
+//! A text is added piece by piece, and only its beginning is stored. `tokens` counts that
+//! with a `TokenCounter` and extrapolates; `estimate` only divides the length, for calls
+//! without limits.
 
 use crate::ports::TokenCounter;
 

@@ -1,4 +1,8 @@
 //! Counters of attempts to call upstreams.
+//!
+//! The outcome of an attempt also decides on the next one: `may_be_repeated` permits it,
+//! with the next key after a failure of the key (`is_key_failure`), and with the next
+//! model after any other.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -77,7 +81,7 @@ pub(crate) fn may_be_repeated(err: &UpstreamError) -> bool {
 pub struct EntryAttempts {
     /// Number of attempts by outcome.
     pub counts: BTreeMap<AttemptOutcome, u64>,
-    /// Outcome of the last one.
+    /// Outcome of the last one; `None` before the first.
     pub last: Option<AttemptOutcome>,
 }
 
@@ -97,6 +101,7 @@ impl Attempts {
     /// Counts an attempt of an entry that need not be a model.
     pub(crate) fn count_of(&self, label: &str, outcome: AttemptOutcome) {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Copies the label for the first attempt only.
         if !entries.contains_key(label) {
             entries.insert(label.to_owned(), EntryAttempts::default());
         }

@@ -24,8 +24,9 @@ pub struct KeyHealth {
 
 #[derive(Debug, Default)]
 struct KeyStates {
-    /// Ends of cooldowns, by the hash of the key.
+    /// Ends of cooldowns by the timer, by the hash of the key: no key is stored.
     cooldowns: HashMap<u64, Duration>,
+    /// Number of calls of `order` so far, which selects the key to begin with.
     turn: usize,
 }
 

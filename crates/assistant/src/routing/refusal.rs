@@ -1,4 +1,8 @@
 //! Translation of an upstream's failures into errors for the caller.
+//!
+//! `explain_failure` is for calls that failed, `explain_stream_error` for error events
+//! within a stream. An upstream's text is searched for phrases, never passed on: only a
+//! conversation that is too long and refused tools are the caller's to correct.
 
 use std::time::Duration;
 

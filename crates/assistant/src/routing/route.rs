@@ -1,4 +1,7 @@
 //! Choice of the models to call, and their order.
+//!
+//! A route is never empty: without a model `route` returns `None`. `turn/begin.rs` then
+//! drops models that lack a capability (`turn/capable_models.rs`).
 
 use std::sync::Arc;
 

@@ -217,7 +217,7 @@ pub const SAMPLING: [&str; 3] = ["temperature", "top_p", "top_k"];
 
 impl Target {
     /// Returns a key of the model at its endpoint, by which findings about it
-    /// are shared by all its entries.
+    /// are shared by all its entries: provider, endpoint, and deployment or model.
     pub fn model_key(&self) -> String {
         let model = self.deployment.as_deref().unwrap_or(&self.model);
         format!("{} {} {model}", self.provider.name(), self.endpoint)

@@ -1,4 +1,9 @@
 //! Limits on the calls to each upstream.
+//!
+//! `acquire` returns a `Permit`, at once or after a wait in the upstream's `FairQueue`. Only
+//! the call whose turn it is checks the limits (`bucket.rs`); all others wait for room. A
+//! dropped permit corrects the tokens to those used and wakes the next call; a call that
+//! leaves the queue does so, too. State is held for each process, in memory.
 
 mod bucket;
 mod turns;
@@ -95,9 +100,10 @@ struct UpstreamState {
 #[derive(Debug)]
 pub(crate) struct Permit {
     limiter: Option<(Arc<UpstreamLimiter>, String)>,
-    /// Tokens that were taken for it.
+    /// Tokens that were taken for it from the bucket.
     reserved_tokens: i64,
-    /// Tokens that the call used.
+    /// Tokens that the call used, as `MeteredCall` sets at its end; the estimate
+    /// until then.
     pub(crate) used_tokens: i64,
 }
 
@@ -165,7 +171,8 @@ impl UpstreamLimiter {
                 Err(shortfall) => shortfall,
             };
             if let LimitShortfall::Time(time) = shortfall {
-                // Polled once to register the waker.
+                // Polled once to register the waker. A pause that is over already would
+                // never wake it.
                 let pause = limit_timer.insert(timer.pause(time));
                 if pause.as_mut().poll(cx).is_ready() {
                     cx.waker().wake_by_ref();
@@ -227,6 +234,7 @@ impl QueuedCall<'_> {
             states.insert(self.name.to_owned(), UpstreamState::default());
         }
 
+        // Never missing here: inserted above.
         let Some(state) = states.get_mut(self.name) else {
             return Err(LimitShortfall::QueueFull);
         };

@@ -1,4 +1,11 @@
 //! Streams for callers.
+//!
+//! A stream is `Opening` until an upstream has started, then `Streaming`, and after tool
+//! calls of the server `Opening` again; `Ending` only reads the connection to its end.
+//! Frames to forward are metered and passed on. An event to inspect is repaired
+//! (`normalize.rs`), loses its server calls (`tools/calls.rs`) and repeated roles
+//! (`merge.rs`), and is parsed (`chunk.rs`). `closing.rs` ends a call. Begin with
+//! `poll_chunk`.
 
 mod closing;
 
@@ -121,6 +128,7 @@ impl ChatStream {
         })
         .await
         .transpose()?;
+        // From now on a failure ends the stream, and no other model is called.
         self.response_started.store(true, Ordering::Relaxed);
 
         self.first = match first_chunk {

@@ -1,4 +1,8 @@
 //! Parsed events of a stream.
+//!
+//! `ChatStream` parses what `normalize.rs` has repaired and acts on the `EventAction`. Usage
+//! is always removed from its event: callers get it in a last chunk of its own, if they
+//! requested it. `ChunkHead` makes the server's own chunks look like the upstream's.
 
 use pia_json::{Members, quoted};
 
@@ -17,7 +21,7 @@ pub(crate) enum EventAction {
     Rewritten(Vec<String>),
     /// Chunk is not forwarded.
     Dropped,
-    /// The upstream reports an error.
+    /// The upstream reports an error, with its JSON; the response ends.
     Error(String),
     /// Event is not a chunk, which ends the response.
     Invalid,

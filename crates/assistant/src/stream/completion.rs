@@ -1,5 +1,8 @@
 //! Full responses of chat completions, of which only the relevant parts are
 //! parsed.
+//!
+//! The first choice alone is read: requests for several are refused. A response with an
+//! error counts as one without a message.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -84,7 +87,7 @@ fn message_json(body: &[u8]) -> Option<(&str, Option<String>)> {
     message.starts_with('{').then(|| (message, choice.finish_reason.map(Cow::into_owned)))
 }
 
-/// Returns whether this is a response with a message.
+/// Returns whether this is a response with a message; see `message_json`.
 pub(crate) fn has_message(body: &[u8]) -> bool {
     message_json(body).is_some()
 }
@@ -163,7 +166,7 @@ pub(crate) fn with_calls(body: &[u8], remaining: &[Call]) -> Option<Bytes> {
     Some(Bytes::from(answer.to_string()))
 }
 
-/// Returns the response with this usage.
+/// Returns the response with this usage, or `None` if it is not an object.
 pub(crate) fn with_usage(body: &[u8], usage: &Usage) -> Option<Bytes> {
     let mut answer: Members<'_> = serde_json::from_slice(body).ok()?;
     answer.set("usage", usage_json(usage));

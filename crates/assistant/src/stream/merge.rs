@@ -1,4 +1,7 @@
 //! Merging of several calls, or of redundant events, into one response.
+//!
+//! Callers expect one id and model, and one role for each choice, although a turn may take
+//! several calls, possibly of several models.
 
 use bytes::Bytes;
 use memchr::memmem;

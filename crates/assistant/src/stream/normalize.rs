@@ -1,4 +1,7 @@
 //! Normalisation of events that callers would not accept.
+//!
+//! The repairs come before `chunk.rs`, which assumes valid types. `normalize_event` is for
+//! events that the filter selects, `normalize_answer` for full responses.
 
 use bytes::Bytes;
 use memchr::memmem;
@@ -132,7 +135,7 @@ fn normalize_choice(choice: &mut Object, after_deltas: bool) -> bool {
     is_changed | delta.is_some_and(normalize_tool_calls)
 }
 
-/// Replaces a missing delta by the message.
+/// Replaces a missing delta by the message, and an invalid one by an empty one.
 fn normalize_delta(choice: &mut Object, after_deltas: bool) -> bool {
     let present_delta = choice.get("delta").filter(|it| !it.is_null());
     if present_delta.is_some_and(Value::is_object) {

@@ -1,4 +1,8 @@
 //! Start of a response, while another model may still be called.
+//!
+//! Until the first readable event, a failure is returned as an `UpstreamError` with a
+//! status, so that `Turn::call_upstreams` can try the next key or model. Later errors are
+//! for `stream/answer.rs`. `reject_error_body` does the same for full responses.
 
 use std::future::poll_fn;
 

@@ -1,5 +1,10 @@
 //! Tool calls in a stream: those of the server are collected, those of the
 //! caller are forwarded.
+//!
+//! `ChatStream` passes each event with a tool call to `extract`, and everything that it
+//! forwards to `record_frames`. At the end of the call `only_server_calls` decides
+//! whether the turn continues; `finish` then returns the calls and the text before them,
+//! which `assistant_message` and `tool_result` format for the next request.
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
@@ -154,6 +159,8 @@ impl ToolCallCollector {
         let index = part.get("index").and_then(Value::as_i64);
         let function = part.get("function");
         let name = text(function.and_then(|it| it.get("name")));
+        // Parts that follow may lack id, index or name: the latest call that
+        // contradicts none of them is continued.
         let started_at = self.open.iter().rposition(|it| {
             let has_id = id.is_empty() || it.call.id == id;
             let has_index = index.is_none() || it.index == index;

@@ -1,4 +1,7 @@
 //! Presentation of search results to models.
+//!
+//! Results are written by strangers: no title, URL or text may end its line or link, or
+//! look like a part of the prompt. `knowledge/prompt.rs` formats its links here, too.
 
 use std::fmt::Write as _;
 

@@ -22,7 +22,8 @@ impl Gateway {
     }
 
     /// Waits for a permit, and then tries one key after the other while the key
-    /// may be the cause, or the provider is unreachable.
+    /// may be the cause, or the provider is unreachable. A failure is logged; the
+    /// model learns only that the search failed.
     async fn search_with_keys(
         &self,
         provider: &SearchProvider,

@@ -1,4 +1,8 @@
 //! Tools that the server runs for a model, hidden from the caller.
+//!
+//! `turn/begin.rs` collects them with `for_prompt`, `add_knowledge` and `add_connectors`, and
+//! sends their `declarations`. When the model calls one, `task` parses the call, and
+//! `Turn::serve` runs the task. A tool of the caller with the same name takes precedence.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -169,7 +173,8 @@ impl ServerTools {
         search.into_iter().chain(look).chain(knowledge).chain(connectors).collect()
     }
 
-    /// Returns the task of a call.
+    /// Returns the task of a call of one of these tools. Arguments of connectors'
+    /// tools are not parsed here.
     pub(crate) fn task(&self, call: &Call) -> ServerToolTask {
         #[derive(Deserialize)]
         struct Arguments {

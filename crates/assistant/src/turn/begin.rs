@@ -1,4 +1,8 @@
 //! Beginning of a turn.
+//!
+//! The order matters: the persona comes first, since its type chooses the model and its
+//! permission the tools; the model comes before the tools, since its entry names them; and
+//! passages of knowledge bases follow the persona's instructions.
 
 use std::sync::Arc;
 

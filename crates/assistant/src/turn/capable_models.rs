@@ -1,4 +1,7 @@
 //! Models of a route with the capabilities that a prompt requires.
+//!
+//! The first model decides whether the request is valid, as the one that was chosen.
+//! Fallbacks that lack a capability are left out without an error.
 
 use crate::error::{AssistantError, Violation};
 use crate::request::messages::MAX_VIOLATIONS;

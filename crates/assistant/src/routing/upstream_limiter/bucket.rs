@@ -34,12 +34,14 @@ impl Bucket {
         };
         self.level = Some(FillLevel { amount: amount_now, at: now });
         let missing_amount = number(amount).min(size) - amount_now;
+        // Rounding of a refill must not cause another wait.
         let epsilon = size * 1e-9;
 
         (missing_amount > epsilon).then(|| Duration::from_secs_f64(missing_amount * MINUTE / size))
     }
 
-    /// Takes an amount; a negative one is returned to the bucket.
+    /// Takes an amount; a negative one is returned to the bucket. Changes nothing
+    /// before the first `wait_time`, which fills the bucket.
     pub(super) fn take(&mut self, amount: i64) {
         if let Some(level) = &mut self.level {
             level.amount -= number(amount);

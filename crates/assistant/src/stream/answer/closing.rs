@@ -1,4 +1,8 @@
 //! End of a call, and of its response.
+//!
+//! A call ends in one of three ways: its model has called only tools of the server, which
+//! are run before the next call; it had nothing that a caller could read, which is a
+//! failure; or the response is complete.
 
 use std::mem;
 
