@@ -1,4 +1,7 @@
 //! Port of the credit store.
+//!
+//! `storage-assistant` implements it. A reservation holds from `admit` until its guard is
+//! dropped, wherever that happens: the guard queues the settlement by itself.
 
 use async_trait::async_trait;
 use pia_kernel::{BudgetPeriod, GroupId, SideEffects, Unavailable};

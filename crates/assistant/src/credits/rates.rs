@@ -1,4 +1,7 @@
 //! Token rates and amounts of credits.
+//!
+//! A rate times a number of tokens is in thousandths of a `Micros`, so prices are summed in
+//! that unit and rounded up once. Sums saturate and never wrap around.
 
 use crate::credits::usage::Usage;
 

@@ -1,4 +1,7 @@
 //! Recorded usage of a call.
+//!
+//! `MeteredCall` creates the record at the end of its call, and `storage-assistant` stores it
+//! once, with the sums that administrators read (`usage_report.rs`).
 
 use std::time::Duration;
 

@@ -192,7 +192,7 @@ pub enum UsageUsers {
     First,
     /// Users after a position.
     After(UsageCursor),
-    /// One user.
+    /// This user alone, if there are calls of theirs.
     One(UserId),
 }
 

@@ -37,7 +37,7 @@ pub struct CreditStock {
     pub total: i64,
     /// Spent amount, without reserved credits.
     pub used: i64,
-    /// Difference of both.
+    /// Amount that can still be spent: `total` less `used`.
     pub remaining: i64,
 }
 

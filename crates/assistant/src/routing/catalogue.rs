@@ -1,4 +1,7 @@
 //! Catalogue of the models, and the modes that they serve.
+//!
+//! The crate `settings` reads it from `Ai`. Groups choose among its entries by their ids
+//! (`route.rs`), and entries refer to each other by them: fallbacks, vision and web search.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,8 @@
 //! Choice among several keys of an upstream.
+//!
+//! Before a call, `order` returns the keys to try one after the other. After a failure of a
+//! key (`AttemptOutcome::is_key_failure`), `set_cooldown` moves that key behind the others.
+//! A key in cooldown is still tried when all others have failed.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

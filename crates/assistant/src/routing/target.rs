@@ -1,4 +1,7 @@
 //! Upstream model with its address, keys and abilities.
+//!
+//! The crate `settings` creates a target for each entry of the catalogue. Routing reads its
+//! abilities, `credits` its rates, and the dialects of `upstream` the rest.
 
 use std::fmt;
 use std::sync::Arc;

@@ -36,7 +36,7 @@ pub(crate) struct UsageChunk {
     pub(crate) json: String,
 }
 
-/// Parsed event.
+/// Treatment of an event, and its facts on which the end of the response depends.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ParsedEvent {
     pub(crate) action: EventAction,

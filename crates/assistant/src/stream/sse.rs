@@ -1,4 +1,7 @@
 //! Formatting of the server's own events.
+//!
+//! Events of the upstream keep their form. `failure` ends a stream after its status was
+//! sent: the error is an event, in the form of the caller's surface, and `[DONE]` follows.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use pia_json::quoted;

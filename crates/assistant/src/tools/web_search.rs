@@ -1,4 +1,6 @@
 //! Port of web searches.
+//!
+//! `upstream/src/linkup.rs` implements it. `searching.rs` adds keys, limits and retries.
 
 use async_trait::async_trait;
 use pia_kernel::Secret;

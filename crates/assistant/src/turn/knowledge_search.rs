@@ -1,4 +1,8 @@
 //! Search of knowledge bases in a turn.
+//!
+//! `begin` reads the bases and, depending on `KnowledgeMode`, puts passages into the prompt,
+//! offers the search as a tool, or does both. `run` serves the tool. The drop at the end of
+//! the turn records what was found or missed.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,7 @@
-//! Queue of waiting calls.
+//! Queue of waiting calls: a round robin over groups.
+//!
+//! Each turn admits one call of a group, however many of its calls wait. Each change
+//! of the front, by `leave` or by a permit that was returned, must wake the next call.
 
 use std::collections::VecDeque;
 use std::task::Waker;
