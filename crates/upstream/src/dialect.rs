@@ -37,7 +37,7 @@ pub(crate) struct PreparedRequest {
     pub(crate) format: ResponseFormat,
 }
 
-/// Form in which an upstream is asked to respond.
+/// Form in which an upstream is to respond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResponseMode {
     /// Stream of events.

@@ -1,4 +1,7 @@
 //! Reasoning budget of a model, and the maximum length of its response.
+//!
+//! Three generations of models differ, by parts of their names: those that do not think,
+//! those with a budget in tokens, and those that take an effort and adapt themselves.
 
 use pia_assistant::ReasoningEffort;
 
