@@ -10,7 +10,7 @@ use crate::master_keys::KeyId;
 /// Master key under which the stored data is sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstalledKey {
-    /// Sealed under the given key, perhaps from now on.
+    /// Sealed under the caller's key, perhaps from now on.
     Ours,
     /// Sealed under another key.
     Other(KeyId),
