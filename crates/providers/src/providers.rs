@@ -1,4 +1,8 @@
 //! Adapter of [`IdentityProviders`], by OpenID Connect.
+//!
+//! Each method first calls `configured`, so that a change of settings applies to the next
+//! call. `exchange` trusts nothing of the provider's response before `claims` has verified
+//! its token.
 
 use std::sync::Arc;
 
