@@ -1,4 +1,6 @@
 //! Counters of admissions, for the operator.
+//!
+//! They count in this process only, since its start; the server exports them as metrics.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 

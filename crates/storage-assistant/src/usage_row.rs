@@ -1,4 +1,7 @@
 //! Row of a call's usage.
+//!
+//! SQLite inserts it as it is. PostgreSQL's statement lists the columns once more (`Usage`
+//! and `INSERT_USAGE` in `booking/postgres.rs`).
 
 use diesel::prelude::*;
 use pia_assistant::UsageRecord;
