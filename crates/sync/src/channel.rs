@@ -1,4 +1,10 @@
 //! Kinds of synchronised items, and all rules in which they differ.
+//!
+//! A new channel needs a variant, its place in `Channel::ALL`, and a static
+//! `ChannelRules` that takes over from `ITEMS` all that is usual. `name` and `code`
+//! are permanent: devices send the name, and rows in `sync_items` contain the code.
+//! The rules are applied by `item.rs` (id, fields, time), `plan.rs` (merge,
+//! read-only items) and `quotas.rs` (limits).
 
 use serde_json::{Map, Value};
 
@@ -78,9 +84,9 @@ type FieldCheck = fn(&Map<String, Value>) -> Result<(), ItemRejection>;
 /// Rules of a channel.
 #[derive(Debug)]
 pub struct ChannelRules {
-    /// Name on the wire.
+    /// Name on the wire, such as `kanbanColumns`.
     pub name: &'static str,
-    /// Code in the database, never changed.
+    /// Code in the database, never changed and never 0.
     pub code: i16,
     /// Field that identifies its items.
     pub item_id: ItemId,
@@ -94,7 +100,8 @@ pub struct ChannelRules {
     pub read_only: ReadOnly,
     /// Check of items that are not encrypted.
     pub(crate) check: FieldCheck,
-    /// Keys of the time of an item's last change, in order of precedence.
+    /// Keys of the time of an item's last change, in order of precedence. An item
+    /// without a readable one has the time of its push.
     pub timestamp_fields: &'static [&'static str],
     /// Plaintext fields of an encrypted item: all others belong into the
     /// encrypted payload, and are dropped.
@@ -150,7 +157,8 @@ impl Channel {
         self.rules().code
     }
 
-    /// Returns the channel with this code in the database.
+    /// Returns the channel with this code in the database; `None` if the code is of no
+    /// channel of this server.
     pub fn from_code(code: i16) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.code() == code)
     }
@@ -161,7 +169,8 @@ impl Channel {
     }
 }
 
-/// Rules of most channels: items of their own ids that may be encrypted.
+/// Rules of most channels: items of their own ids that may be encrypted. A channel
+/// replaces at least the name, the code and the limit, which are empty here.
 const ITEMS: ChannelRules = ChannelRules {
     name: "",
     code: 0,

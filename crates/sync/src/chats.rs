@@ -1,4 +1,11 @@
 //! Chats of users' devices: storing, listing and deleting them.
+//!
+//! A chat is one JSON document. `put` parses it (`document.rs`), and the store
+//! chooses between it and the stored version (`verdict.rs`) under the account's
+//! lock. The stored text is the document itself, except that its creation time is
+//! a column: the first version determines it, and each response appends it again.
+//! `upload.rs` does this for many chats, `listing.rs` describes pages and their
+//! tags.
 
 mod blob;
 mod document;
@@ -126,8 +133,8 @@ impl Chats {
         Self { store, limits, clock }
     }
 
-    /// Stores a chat under its own id, unless the stored version is
-    /// newer.
+    /// Stores a chat under its own id, unless the stored version is newer. `id` is the
+    /// one in the path, `None` if that is no id; the document must have the same.
     pub async fn put(
         &self,
         user: UserId,

@@ -30,7 +30,8 @@ pub struct Conflict {
     pub resolution: Resolution,
     /// Reason for the rejection; `None` if two devices' changes conflict.
     pub refusal: Option<ItemRejection>,
-    /// Stored version before the push, as devices get it.
+    /// Stored version before the push, as devices get it: the item, or its tombstone.
+    /// `None` for refusals, and until `SqlSyncStore` adds it.
     pub server_version: Option<String>,
 }
 

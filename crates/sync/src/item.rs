@@ -1,4 +1,9 @@
 //! Synchronised items, as received and as stored.
+//!
+//! `ReceivedItem::into_item` is the only way from one to the other: it checks the
+//! form, drops what an encrypted item must not contain in plaintext, and writes
+//! the body that devices receive. `push.rs` calls it; rejections become conflicts
+//! of the push.
 
 use pia_kernel::{Timestamp, UserId};
 use ring::digest;
@@ -17,7 +22,8 @@ pub const MAX_ITEM_BYTES: usize = 1_400_000;
 pub struct ItemKey {
     /// Channel of the item.
     pub channel: Channel,
-    /// Id, assigned by the device that created it.
+    /// Id, assigned by the device that created it; nil for the item of a single channel,
+    /// the plugin's for its preferences.
     pub id: Uuid,
 }
 
@@ -38,7 +44,7 @@ pub struct Item {
     pub key: ItemKey,
     /// Time of the last change, by its device's clock.
     pub changed_at: Timestamp,
-    /// True if the relevant parts of the item are end-to-end encrypted.
+    /// True if the item is end-to-end encrypted but for its plaintext fields.
     pub encrypted: bool,
     /// Item as a JSON object, as devices receive it.
     pub body: String,
@@ -110,8 +116,9 @@ impl ReceivedItem {
         Builder::from_custom_bytes(bytes).into_uuid()
     }
 
-    /// Returns the item to store. `default_changed_at` is the time of its change if
-    /// it names none.
+    /// Returns the item to store. `id` is its own or a derived one, `encrypted_push` the
+    /// promise of the push that all items are encrypted, and `default_changed_at` the
+    /// time of its change if it names none.
     pub fn into_item(
         mut self,
         id: Uuid,

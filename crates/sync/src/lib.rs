@@ -1,4 +1,11 @@
 //! Synchronisation of devices through the server, and stored chats.
+//!
+//! A push passes `push.rs` (validation of each item, by `item.rs`), then the
+//! store's transaction (`SyncStore::apply`), which calls `plan.rs` for the
+//! outcome and `quotas.rs` for the limits. A pull passes `pull.rs`, which reads
+//! through `SyncReader`. Both treat every kind of item by its rules in
+//! `channel.rs`: begin there, then read `plan.rs`. Chats (`chats.rs`) are larger,
+//! have their own rules, and share only stamps and storage with the items.
 
 mod channel;
 

@@ -1,5 +1,11 @@
 //! Plan of a push against the stored items: pure, so that every rule can be
 //! tested without a database.
+//!
+//! Begin with `PushPlanner::plan`. The steps for each changed item: drop or refuse
+//! what the device may not write (`writable`), retain the latest change of each key
+//! (`last_of_each`), then choose the winner (`decide`). Deletions follow, so that a
+//! deletion beats a change of the same push. A plan has at most one write for each
+//! key; `SqlSyncStore` assigns the stamps in the order of the writes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,11 +27,11 @@ pub struct StoredItem {
     pub deleted_at: Option<Timestamp>,
     /// True if the item is end-to-end encrypted.
     pub encrypted: bool,
-    /// Digest of the body.
+    /// Keyed digest of the body, equal for equal bodies of one account.
     pub digest: Vec<u8>,
     /// Device that wrote it, if it named itself.
     pub device: Option<String>,
-    /// Digest of the version that was rejected last.
+    /// Digest of the version that was rejected last; an equal one causes no new stamp.
     pub last_rejected_digest: Option<Vec<u8>>,
     /// Size of its body, in bytes; 0 once it is deleted.
     pub size: u32,
@@ -48,14 +54,14 @@ pub enum ItemWrite {
     Put {
         /// Item that is stored.
         item: Item,
-        /// Digest of the body.
+        /// Keyed digest of the body.
         digest: Vec<u8>,
     },
     /// Replaces the item by a tombstone.
     Tombstone {
         /// Item that is deleted.
         key: ItemKey,
-        /// Time of the last change.
+        /// Time of the last change, by its device's clock.
         changed_at: Timestamp,
         /// Time of the deletion. A change must be later than this to revive it.
         at: Timestamp,
@@ -74,7 +80,7 @@ pub enum ItemWrite {
 pub struct PushPlan {
     /// Writes, in this order.
     pub writes: Vec<ItemWrite>,
-    /// Conflicts for the device.
+    /// Conflicts for the device, without the stored versions, which the store adds.
     pub conflicts: Vec<Conflict>,
 }
 
@@ -143,6 +149,7 @@ impl PushPlanner<'_> {
             }
 
             let changed_at = stored_item.changed_at;
+            // At least the time of the deleted change, which must not revive the item.
             let at = stored_item.changed_at.max(self.deleted_at);
             // One write per key: an item put by the same push is not written.
             plan.writes.retain(|it| it.key() != key);
@@ -209,6 +216,8 @@ impl PushPlanner<'_> {
         (writable, refused)
     }
 
+    /// Chooses between an item and the stored one. The order of the checks matters:
+    /// tombstones first, then repetitions, then encryption, and times last.
     fn decide(&self, item: &Item, digest: &[u8], stored_item: Option<&StoredItem>) -> ItemDecision {
         let Some(stored_item) = stored_item else { return ItemDecision::Put };
         if let Some(deleted_at) = stored_item.deleted_at {
@@ -300,6 +309,8 @@ impl PushPlan {
     }
 }
 
+/// Returns the state of an item that this push puts, for a deletion in the same push.
+/// Its stamp and its device are placeholders, which the planning of deletions ignores.
 fn stored_after(item: &Item, digest: &[u8]) -> StoredItem {
     StoredItem {
         stamp: item.changed_at,
@@ -319,7 +330,8 @@ fn digest_of_rejected(item: &Item, digest: Vec<u8>) -> Vec<u8> {
     if item.encrypted { item.changed_at.micros().to_be_bytes().to_vec() } else { digest }
 }
 
-/// Returns the last change of each key, in the order in which they were sent.
+/// Returns the change of each key with the latest time, of equal times the one sent last.
+/// Keys stay in the order in which they were first sent.
 fn last_of_each(items: Vec<(Item, Vec<u8>)>) -> Vec<(Item, Vec<u8>)> {
     let mut indices: HashMap<ItemKey, usize> = HashMap::new();
     let mut last: Vec<(Item, Vec<u8>)> = Vec::with_capacity(items.len());

@@ -1,4 +1,14 @@
 //! Pulls: changes for devices.
+//!
+//! A device sends the watermark of its last response, and continues until
+//! `has_more` is false. There are two ways to a response: with an
+//! `If-None-Match`, `pull_state` reads the tag first and `pull` the changes only
+//! if the tag differs; without one, `pull_at_once` saves a round trip. Both end
+//! in `answer`, which adds the catalogue and waiting devices.
+//!
+//! A watermark within a `StampGap` is from before a restore of the database: the
+//! response then begins before the gap and tells the device to push again from
+//! there (`resolve_gap`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,7 +38,7 @@ pub struct PullRequest {
     pub since: Timestamp,
     /// Maximum number of items; all of them for a device without paging.
     pub limit: Option<u32>,
-    /// Version of the catalogue that the device has.
+    /// Version of the catalogue that the device has; the response omits an equal one.
     pub catalogue: Option<i64>,
 }
 
@@ -44,7 +54,8 @@ pub struct PullState {
 pub struct Pulled {
     /// Changes that the device lacks.
     pub page: ItemPage,
-    /// Stamp from which the device is to continue.
+    /// Stamp from which the device is to continue. It is lower than the requested one if
+    /// the server lost data: the device then pushes its later changes again.
     pub watermark: Timestamp,
     /// True if more is available at once.
     pub has_more: bool,

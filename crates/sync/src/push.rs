@@ -1,4 +1,10 @@
 //! Pushes: changes of devices.
+//!
+//! `PushService::push` validates each item outside of the transaction and hands
+//! the valid ones to `SyncStore::apply`, which plans and stores them.
+//! `push_request.rs` of `http` builds the `Push`; it reports `Pushed::assigned`
+//! by the position of each item in its channel, since an item without an id has
+//! no other name.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,9 +28,9 @@ pub const MAX_CHANGES_PER_PUSH: usize = 30_000;
 /// Push of a device.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Push {
-    /// Time at which it was sent, by the device's clock.
+    /// Time at which it was sent, by the device's clock; `None` counts as now.
     pub sent_at: Option<Timestamp>,
-    /// Stamp up to which the device had seen everything.
+    /// Watermark of the device's last pull; without one, no version counts as unseen.
     pub seen_up_to: Option<Timestamp>,
     /// Device, if it named itself.
     pub device: Option<String>,
@@ -172,6 +178,7 @@ impl ValidatedItems {
         let mut counts: HashMap<Channel, usize> = HashMap::new();
         for received in items {
             let channel = received.channel;
+            // Refused items count too: positions are those of the request.
             let count = counts.entry(channel).or_default();
             let index = *count;
             *count += 1;

@@ -1,4 +1,9 @@
 //! Quotas of items: how many of each channel a push adds, and may add.
+//!
+//! The store calls in this order, within its transaction: `of_plan`, then a count
+//! of the live items of `channels`, then `check`. A push that adds nothing to a
+//! channel is accepted even if the channel is over its limit, so that a lowered
+//! limit never blocks changes and deletions.
 
 use std::collections::{BTreeMap, HashMap};
 

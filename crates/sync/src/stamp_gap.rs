@@ -1,4 +1,11 @@
-//! Gaps in which no stamp was issued.
+//! Gaps in which no stamp was issued, by which `pull.rs` recognises that a device
+//! has data from before a restore. `SqlStampGaps` records one at each start of a
+//! server:
+//!
+//! ```text
+//! stamps   1 2 3 │ 4 5 6         backup after 3, then 4 to 6 are lost
+//! restored 1 2 3 │ (gap) │ 9     a device at 5 has changes that the server lacks
+//! ```
 
 use std::sync::Arc;
 

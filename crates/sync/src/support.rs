@@ -1,4 +1,6 @@
-//! Inspection and reset of an account's data.
+//! Inspection and reset of an account's data, called by `support.rs` of `http`.
+//! Lists contain times, sizes and counts, and neither bodies nor messages: they
+//! explain why devices differ without revealing anything.
 
 use std::sync::Arc;
 

@@ -4,7 +4,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// Size of the chunks that are decoded and discarded.
+/// Size of the chunks that are decoded and discarded, in characters. A multiple of four:
+/// each chunk is base64 of its own.
 const DECODE_CHUNK_BYTES: usize = 64 * 1024;
 
 /// Returns the decoded length in bytes of a base64 text; `None` if it is not

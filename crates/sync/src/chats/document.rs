@@ -1,4 +1,10 @@
 //! Document of a chat: its checks, and its stored form.
+//!
+//! Begin with `NewChat::parse`. Only the top level is parsed (`fields.rs`);
+//! values stay slices of the document and are checked in place (`messages.rs`,
+//! `blob.rs`, `time_text.rs`), since a document may have megabytes. Values of
+//! unknown keys are stored unchanged, so that newer clients lose nothing; of an
+//! encrypted chat, all but `PLAINTEXT_FIELDS` are dropped.
 
 use std::borrow::Cow;
 
@@ -42,8 +48,8 @@ pub struct NewChat {
     pub accessed_at: Option<Timestamp>,
     /// True if only its owner's devices can read it.
     pub encrypted: bool,
-    /// Document with its values unchanged, without the creation time, which
-    /// the first version determines.
+    /// Document as it is stored: known keys in their documented spelling, values
+    /// unchanged, without the creation time, which the first version determines.
     pub text: Vec<u8>,
 }
 
@@ -113,13 +119,15 @@ impl NewChat {
     }
 }
 
-/// Adds the creation time to a document.
+/// Adds the creation time to a document, which `ParsedFields::write` ended with `}`.
 pub(super) fn append_created_at(mut text: Vec<u8>, created_at: Timestamp) -> Vec<u8> {
     text.pop();
     text.extend_from_slice(format!(",\"createdAt\":\"{created_at}\"}}").as_bytes());
     text
 }
 
+/// Parses the top level. The checks before the parser decide between a text that is no
+/// JSON and JSON that is no chat.
 fn top_level(document: &[u8]) -> Result<Fields<'_>, ParseChatError> {
     if document.trim_ascii_start().first() != Some(&b'{') {
         return match serde_json::from_slice::<&RawValue>(document) {

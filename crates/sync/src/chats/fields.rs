@@ -1,4 +1,6 @@
-//! Top level of a document, parsed without its values.
+//! Top level of a document, parsed without its values. `document.rs` reads known
+//! keys in their documented spelling, and writes all others in their original
+//! order.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,9 @@
-//! Pages of chats: oldest change first.
+//! Pages of chats: oldest change first, by time and id.
+//!
+//! A tag names the version of the account's data and the request's own filters,
+//! such as `c-<epoch>-v7-l<stamp>-snone-d0`. `if_none_match` accepts a tag only
+//! if the request would produce it again; `storage-chats` compares the version
+//! before it reads any chat.
 
 use std::fmt;
 
@@ -13,7 +18,7 @@ pub struct ChatListRequest {
     /// Chats changed, or received, at or after this time: a device may push a chat
     /// that was written long before.
     pub since: Option<Timestamp>,
-    /// Cursor that the page begins after.
+    /// Cursor that the page begins after; `None` for the first page.
     pub after: Option<Cursor>,
     /// Maximum number of chats on a page.
     pub limit: u16,
@@ -26,7 +31,7 @@ pub struct ChatListRequest {
 pub struct ChatPage {
     /// Version of the data that it was read from, or of an earlier one.
     pub version: ChatsVersion,
-    /// Chats with their messages, in order.
+    /// Chats with their messages, in order. A chat that cannot be decrypted is missing.
     pub chats: Vec<StoredChat>,
     /// Deleted chats, in the same order; empty unless requested.
     pub deleted: Vec<ChatId>,

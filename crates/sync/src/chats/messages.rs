@@ -1,5 +1,10 @@
 //! Messages of a chat: known keys have the types that every client reads. A client
 //! that cannot read a message discards the list that contains its chat.
+//!
+//! `check` visits the JSON text without building a tree (`each_item`,
+//! `each_member`): every value is a slice of it. Unknown keys are ignored. All
+//! messages are visited after the first error too, because a list with a value
+//! that is no object is reported before any key.
 
 use std::borrow::Cow;
 use std::fmt;

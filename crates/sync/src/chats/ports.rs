@@ -1,4 +1,6 @@
-//! Store of chats.
+//! Store of chats, implemented by `storage-chats`. `chats.rs` calls it and turns
+//! outcomes into errors; the rules of a write are `verdict.rs`, applied within
+//! the store's transaction.
 
 use async_trait::async_trait;
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};

@@ -1,4 +1,6 @@
-//! Times in documents.
+//! Times in documents: parsed for comparison, and written in a form that every
+//! client reads. A fraction of a second stays as the device wrote it, even if it
+//! has one more digit than a `Timestamp`.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,8 @@
 //! Uploads of several chats.
+//!
+//! Each is stored in a transaction of its own, and its result does not affect the
+//! others; only an account that is gone, or a store that does not answer, ends an
+//! upload early. Chats stored until then stay stored.
 
 use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 
@@ -10,7 +14,7 @@ use super::{
 /// Result of an upload of several chats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upload {
-    /// Time of the upload.
+    /// Server's time at the end of the upload.
     pub at: Timestamp,
     /// Results in the order of the request: the chats, then the deletions.
     pub results: Vec<Uploaded>,

@@ -1,4 +1,6 @@
-//! Choice between two versions of a chat.
+//! Choice between two versions of a chat: the later `updatedAt` wins, and of
+//! equal times the incoming one, unless only the stored one is encrypted.
+//! `writing.rs` of `storage-chats` calls it under the account's lock.
 
 use pia_kernel::Timestamp;
 

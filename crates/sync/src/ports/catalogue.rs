@@ -1,4 +1,8 @@
 //! Catalogue that operators publish to their users.
+//!
+//! `catalogue.rs` of `storage-sync` reads it from the tables that the
+//! administration of policies, plugins and personas writes; a pull contains it
+//! whenever its version differs from the device's.
 
 use pia_kernel::Timestamp;
 use uuid::Uuid;
@@ -10,7 +14,7 @@ pub struct Catalogue {
     pub plugins: Vec<Plugin>,
     /// Personas of the group.
     pub personas: Vec<ManagedPersona>,
-    /// Ids of entries removed recently.
+    /// Ids of personas that were removed or deactivated recently.
     pub recently_removed: Vec<Uuid>,
     /// Client policy of the operator.
     pub policy: Policy,
@@ -61,7 +65,7 @@ pub struct ManagedPersona {
 pub struct Policy {
     /// JSON object; `{}` without a policy.
     pub document: String,
-    /// Time at which it was written, if there is one.
+    /// Time at which it was last written; `None` without a policy.
     pub updated_at: Option<Timestamp>,
 }
 

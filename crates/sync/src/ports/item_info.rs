@@ -1,4 +1,6 @@
-//! Listing of an account's items, to find out why its devices differ.
+//! Listing of an account's items, to find out why its devices differ: the port of
+//! `support.rs`. Lists are read in batches, each after the last key of the one
+//! before.
 
 use async_trait::async_trait;
 use pia_kernel::{PageRequest, SideEffects, StorageUse, Timestamp, Unavailable, UserId};
@@ -12,7 +14,7 @@ use crate::item::ItemKey;
 pub struct ItemInfo {
     /// Key of the item.
     pub key: ItemKey,
-    /// Position among all changes.
+    /// Position among all of the account's changes.
     pub stamp: Timestamp,
     /// Time of the last change, by its device's clock.
     pub changed_at: Timestamp,
@@ -20,7 +22,7 @@ pub struct ItemInfo {
     pub deleted_at: Option<Timestamp>,
     /// True if the item is end-to-end encrypted.
     pub encrypted: bool,
-    /// Size of its text, in bytes.
+    /// Size of its text before sealing, in bytes; 0 for a tombstone.
     pub size: u32,
 }
 

@@ -1,4 +1,6 @@
-//! Store of items.
+//! Store of items: written by `PushService` through `SyncStore`, read by
+//! `PullService` through `SyncReader`. `storage-sync` implements both
+//! (`applying.rs`, `reading.rs`).
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -26,9 +28,9 @@ pub struct Changes {
     pub deleted_at: Timestamp,
     /// Device that sent them.
     pub device: Option<String>,
-    /// Refusals from before the transaction.
+    /// Refusals from before the transaction; they lead the conflicts of the outcome.
     pub refused: Vec<Conflict>,
-    /// The server's time.
+    /// The server's time, from which stamps are assigned.
     pub now: Timestamp,
 }
 
@@ -78,13 +80,13 @@ pub trait SyncStore: Send + Sync {
 pub struct Head {
     /// Epoch of the account's data; empty before the first.
     pub epoch: Vec<u8>,
-    /// Number of changes so far.
+    /// Number of changes of the account's data, which every write increments.
     pub version: i64,
     /// Highest stamp of the account; before the first, its creation time.
     pub last_stamp: Timestamp,
     /// Group of the account.
     pub group: Uuid,
-    /// Number of changes made by the operator.
+    /// Number of changes made by the operator to the catalogues of all groups.
     pub catalogue: i64,
     /// Time at which the user last enabled or disabled plugins.
     pub preferences: Option<Timestamp>,
