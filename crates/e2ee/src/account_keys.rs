@@ -9,11 +9,12 @@ use crate::proof_key::ProofKey;
 /// them.
 #[derive(Debug, Clone, Default)]
 pub struct AccountKeys {
-    /// All devices of the account, including the revoked ones.
+    /// All devices of the account, including the revoked ones, in no order.
     pub devices: Vec<Device>,
     /// True if the account is end-to-end encrypted. Once set, it stays set.
     pub encrypted: bool,
-    /// True if all the user's data was ever reset.
+    /// True if all the user's data was ever reset, which requires reauthentication for the
+    /// next first key.
     pub was_reset: bool,
     /// Version of the account's key in use; 0 before the first.
     pub umk_version: i32,

@@ -1,4 +1,9 @@
 //! Activation of a device with the recovery code.
+//!
+//! The device has registered, fetched the recovery copy, opened it with the code,
+//! and wrapped the key for itself. It proves the possession of the key by an HMAC
+//! (`ProofKey::proves`); without a stored proof key, the owner must
+//! reauthenticate.
 
 use pia_kernel::{QueuedEmail, ReauthenticationOutcome, Timestamp, Unavailable};
 

@@ -1,4 +1,10 @@
-//! Approval of a device by an active one.
+//! Approval of a device by an active one, without the recovery code.
+//!
+//! The active device wraps the account's key for the new device's agreement key,
+//! and signs a message that names the onboarding session (`Approval::payload`).
+//! The server verifies the signature (ECDSA on P-256, over SHA-256), so that a
+//! stolen session of the account alone activates nothing, and stores it as a
+//! `DeviceApproval`.
 
 use pia_kernel::{QueuedEmail, Timestamp, Unavailable, UserId};
 use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
@@ -149,6 +155,7 @@ impl Approval {
         let Self { session, wrapped, salt, .. } = self;
         let target = self.target.as_str();
         match self.version {
+            // The first version leaves the wrapped key and its salt unsigned.
             1 => format!("{session}:{target}:{target_key}"),
             _ => format!("pia-approval-v2:{session}:{target}:{target_key}:{wrapped}:{salt}"),
         }

@@ -1,4 +1,6 @@
-//! Change of an account's devices and keys.
+//! Change of an account's devices and keys, and the function that carries every
+//! use case out: `decide` passes a pure decision to the store, and its result to
+//! the caller. A refused decision is an empty change, which the store rolls back.
 
 use pia_kernel::{QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 
@@ -11,7 +13,8 @@ use crate::recovery_copy::RecoveryCopy;
 /// Change of an account's devices and keys, applied as a whole or not at all.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    /// Devices in their new state; a device that did not exist is created.
+    /// Devices in their new state, identified by `row`; a device that did not exist is
+    /// created.
     pub devices: Vec<Device>,
     /// Devices that are deleted.
     pub deleted: Vec<DeviceRow>,
@@ -62,7 +65,8 @@ pub(crate) fn with_device_name(email: QueuedEmail, device: &Device) -> QueuedEma
 }
 
 /// Decides on a change of a user's devices and keys and applies it, in one
-/// transaction. Returns `None` if there is no such account.
+/// transaction. `decide_change` may be called again if the transaction is repeated.
+/// Returns `None` if there is no such account.
 pub(crate) async fn decide<T, E>(
     store: &dyn KeyStore,
     user: UserId,

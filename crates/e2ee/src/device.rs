@@ -1,4 +1,8 @@
 //! Device that has its user's key, or requests it.
+//!
+//! `DeviceState` decides which secrets exist: an onboarding session while it is
+//! pending, a wrapped key while it is active, and neither once it is revoked. The
+//! row of a device stays through all of them.
 
 use pia_kernel::Timestamp;
 use ring::digest::{SHA256, digest};
@@ -29,21 +33,22 @@ pub struct Device {
     pub name: String,
     /// State of the device.
     pub state: DeviceState,
-    /// Public key for which other devices encrypt, as it was sent.
+    /// Public key for which other devices wrap the account's key, base64 as it was sent.
     pub agreement_key: String,
-    /// Public key that verifies the device's approvals, as it was sent.
+    /// Public key that verifies the device's approvals, base64 as it was sent.
     pub signing_key: String,
     /// Operating system, if the device named it.
     pub os_version: Option<String>,
-    /// Version of the app.
+    /// Version of the app, if the device named it.
     pub app_version: Option<String>,
     /// Time of its first registration.
     pub created_at: Timestamp,
-    /// Time of its last activation.
+    /// Time of its last activation; `None` if it never was active.
     pub activated_at: Option<Timestamp>,
-    /// Time of its last revocation.
+    /// Time of its last revocation, which stays if it registers again; `None` if it never
+    /// was revoked.
     pub revoked_at: Option<Timestamp>,
-    /// Time of its last operation on keys.
+    /// Time of its last registration, activation, approval of another device, or own key.
     pub seen_at: Timestamp,
 }
 
@@ -74,9 +79,9 @@ pub struct OnboardingSession {
 pub struct WrappedKey {
     /// Account's key, wrapped for the device.
     pub ciphertext: String,
-    /// Salt of the key that opens it.
+    /// Salt of the key that opens it, 32 bytes in base64.
     pub salt: String,
-    /// Device that created it.
+    /// Device that created it: the approving one, or the device itself.
     pub created_by: DeviceId,
     /// Time at which it was stored.
     pub created_at: Timestamp,
@@ -89,7 +94,7 @@ pub struct WrappedKey {
 pub struct DeviceApproval {
     /// Signature of the approving device.
     pub signature: String,
-    /// Version of the signed payload.
+    /// Version of the signed payload, 1 or 2.
     pub version: i16,
     /// Signed onboarding session.
     pub onboarding: String,
@@ -133,8 +138,9 @@ impl Device {
         matches!(self.state, DeviceState::Revoked)
     }
 
-    /// Returns a fingerprint by which users compare devices: the beginning of the SHA-256 of
-    /// the device's encryption key.
+    /// Returns a fingerprint by which users compare devices: the first eight bytes of the
+    /// SHA-256 of the device's encryption key, as `9BDA-95BD-A1EF-8F1B`. `None` if the key is
+    /// no public key.
     pub fn fingerprint(&self) -> Option<String> {
         let hash = digest(&SHA256, &bytes(&self.agreement_key, PUBLIC_KEY)?);
         let words: Vec<_> = hash

@@ -1,4 +1,9 @@
-//! Devices of a user, and their keys.
+//! Devices of a user, and their keys: the use cases behind `/api/e2ee/devices`,
+//! whose decisions are in `registration.rs`, `approval.rs`, `revocation.rs` and
+//! `own_key.rs`.
+//!
+//! Readers of the list evaluate onboarding sessions at the current time: an
+//! expired one stays in the row until the device registers again.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -135,7 +140,7 @@ impl Devices {
         Ok(waiting)
     }
 
-    /// Returns the names of an account's devices, by their ids.
+    /// Returns the names of an account's devices, by their ids; revoked ones included.
     pub async fn names(&self, user: UserId) -> Result<HashMap<String, String>, Unavailable> {
         let devices = self.store.devices(user).await?;
         Ok(devices.into_iter().map(|it| (it.id.as_str().to_owned(), it.name)).collect())

@@ -1,4 +1,6 @@
-//! Devices of all accounts, as administrators see them.
+//! Devices of all accounts, as administrators see them, without any key.
+//! `DeviceStatus` splits the stored state `Pending` by the time at which the
+//! onboarding session ends.
 
 use std::sync::Arc;
 
@@ -12,7 +14,7 @@ use crate::ports::DeviceReader;
 pub struct DeviceEntry {
     /// Server-side id.
     pub row: DeviceRow,
-    /// Account that it belongs to.
+    /// Account to which it belongs.
     pub user: UserId,
     /// Email address of the account.
     pub email: String,
@@ -22,11 +24,11 @@ pub struct DeviceEntry {
     pub status: DeviceStatus,
     /// Operating system, if the device named it.
     pub os_version: Option<String>,
-    /// Version of the app.
+    /// Version of the app, if the device named it.
     pub app_version: Option<String>,
     /// Time of its first registration.
     pub created_at: Timestamp,
-    /// Time of its last operation on keys.
+    /// Time of its last registration, activation, approval of another device, or own key.
     pub seen_at: Timestamp,
 }
 

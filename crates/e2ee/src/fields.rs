@@ -1,5 +1,9 @@
 //! Validation of clients' requests, with every violation collected.
 //!
+//! A form's `validate` reads each field once, which yields `None` and records a
+//! violation if the field is invalid, and then calls `finish`: its closure builds
+//! the value, and is called only if no violation was recorded.
+//!
 //! Texts that are signed, authenticated or encrypted are stored exactly as
 //! they were sent: they are validated and never rewritten.
 
@@ -22,7 +26,7 @@ pub(crate) const SALT: usize = 32;
 pub(crate) const SIGNATURE: usize = 64;
 /// Size of keys and tags of HMAC-SHA-256 here, in bytes.
 pub(crate) const PROOF: usize = 32;
-/// Upper limit for onboarding sessions and proofs.
+/// Maximum length of onboarding sessions and proofs, in bytes.
 const MAX_TEXT_CHARS: usize = 200;
 /// First byte of each public key in this form.
 const UNCOMPRESSED: u8 = 4;
@@ -37,7 +41,8 @@ impl FieldValidator {
         if self.0.is_empty() { build().ok_or_else(Vec::new) } else { Err(self.0) }
     }
 
-    /// Reads a single line with at most `max` characters.
+    /// Reads a single line with at most `max` UTF-16 code units, without the spaces around
+    /// it.
     pub(crate) fn line(
         &mut self,
         field: &'static str,
@@ -48,7 +53,7 @@ impl FieldValidator {
         self.one_line(field, &text, max).then(|| text.trim().to_owned())
     }
 
-    /// Reads an optional line of text.
+    /// Reads an optional line of text; a blank one counts as missing.
     pub(crate) fn optional_line(
         &mut self,
         field: &'static str,
@@ -120,7 +125,8 @@ impl FieldValidator {
         Some(text)
     }
 
-    /// Reads a number within bounds; `absent` is the default, if there is one.
+    /// Reads a number within bounds. `absent` is the default; without one, the number is
+    /// required.
     pub(crate) fn number(
         &mut self,
         field: &'static str,
@@ -145,7 +151,7 @@ impl FieldValidator {
         number_in_bounds
     }
 
-    /// Reads a version, which must be one of `known`.
+    /// Reads a version, which must be one of `known`; 1 if it is missing.
     pub(crate) fn version(
         &mut self,
         field: &'static str,

@@ -1,5 +1,13 @@
 //! Devices and their keys: turning on end-to-end encryption of an account,
 //! and adding devices to it.
+//!
+//! Every change in `devices.rs` and `recovery.rs` has the same three steps: a
+//! form is validated (`fields.rs`), `decide` of its module returns a `Change` or
+//! an error from the account's current state (`AccountKeys`), and
+//! `KeyStore::change` applies it in the transaction that read this state. Read
+//! `change.rs`, then `registration.rs` and `approval.rs`. The server never has
+//! the account's key: it stores wrapped copies, and verifies only signatures and
+//! proofs.
 
 mod devices;
 mod directory;

@@ -1,5 +1,6 @@
-//! Key that a device wraps for itself: the account's first key, or a copy of
-//! it.
+//! Key that a device wraps for itself: the account's first key, or a copy of it.
+//! A device that is already active replaces its own copy, which changes nothing
+//! for others; only the first key of an account activates a device here.
 
 use pia_kernel::{QueuedEmail, ReauthenticationOutcome, SideEffects, Timestamp, Unavailable};
 
@@ -67,6 +68,7 @@ impl KeyForm {
 
         let ciphertext = fields.bytes("ciphertext", self.ciphertext, WRAPPED);
         let salt = fields.bytes("hkdfSalt", self.hkdf_salt, SALT);
+        // Checked only: with one known version, there is nothing to store.
         let _known = fields.version("wrapVersion", self.wrap_version, &[1]);
         let build =
             || Some(OwnKey { device: device.clone(), ciphertext: ciphertext?, salt: salt? });

@@ -1,4 +1,5 @@
-//! Store of devices and keys.
+//! Store of devices and keys, implemented by `storage-e2ee`: `keys.rs` changes and
+//! reads one account, `device_reader.rs` lists the devices of all accounts.
 
 use async_trait::async_trait;
 use pia_kernel::{PageRequest, Timestamp, Unavailable, UserId};
@@ -45,13 +46,13 @@ pub trait KeyStore: Send + Sync {
     /// Returns all devices of a user, in the order of their first registration.
     async fn devices(&self, user: UserId) -> Result<Vec<Device>, Unavailable>;
 
-    /// Returns a device of this user.
+    /// Returns a device of this user, revoked or not; `None` if there is none with this id.
     async fn device(&self, user: UserId, id: &DeviceId) -> Result<Option<Device>, Unavailable>;
 
     /// Returns the public state of an account's keys.
     async fn state(&self, user: UserId) -> Result<KeyState, Unavailable>;
 
-    /// Returns a user's recovery copy.
+    /// Returns a user's recovery copy; `None` if recovery is not set up.
     async fn recovery(&self, user: UserId) -> Result<Option<RecoveryCopy>, Unavailable>;
 }
 

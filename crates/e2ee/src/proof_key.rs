@@ -1,4 +1,10 @@
 //! Proof key: proves that a caller opened a recovery copy.
+//!
+//! A device derives it from the account's key (the test below has the published
+//! client's vectors) and stores it once, after the recovery copy. Later, a device
+//! that opened the copy sends HMAC-SHA-256 of its onboarding session under this
+//! key, which `activation.rs` verifies. A stored key is never replaced by
+//! another, so that a stolen session cannot exchange it.
 
 use std::time::Duration;
 

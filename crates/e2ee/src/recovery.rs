@@ -1,4 +1,6 @@
-//! Recovery of an account's keys with the recovery code.
+//! Recovery of an account's keys with the recovery code. The order for clients:
+//! `store_copy` and `put_proof_key` once, when the account is encrypted; later,
+//! on a new device that has registered, `find` and `activate`.
 
 use std::sync::Arc;
 
@@ -47,7 +49,7 @@ impl Recovery {
         decide(&*self.store, owner.user, at, decision).await?.ok_or(StoreCopyError::Gone)
     }
 
-    /// Returns the stored copy.
+    /// Returns the stored copy, which a device opens with the recovery code.
     pub async fn find(&self, user: UserId) -> Result<RecoveryCopy, FindCopyError> {
         self.store.recovery(user).await?.ok_or(FindCopyError::NotSetUp)
     }

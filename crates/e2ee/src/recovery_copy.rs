@@ -1,4 +1,8 @@
 //! Copy of a user's key, encrypted with their recovery code.
+//!
+//! The copy may be replaced until a proof key guards it (`proof_key.rs`). A copy
+//! of the next version of the key is also how the server learns that the devices
+//! have changed the key: `decide` then raises `AccountKeys::umk_version`.
 
 use std::ops::RangeInclusive;
 
@@ -26,13 +30,13 @@ pub struct RecoveryCopy {
     pub ciphertext: String,
     /// Salt of the key that opens it.
     pub kdf_salt: String,
-    /// Memory that deriving the key takes.
+    /// Memory that deriving the key takes, in KiB.
     pub kdf_memory_kib: i32,
-    /// Number of passes.
+    /// Number of passes of Argon2id.
     pub kdf_time: i32,
-    /// Number of lanes.
+    /// Number of lanes of Argon2id.
     pub kdf_parallelism: i32,
-    /// Version of the account's key.
+    /// Version of the account's key that it contains, from 1.
     pub umk_version: i32,
     /// Time at which it was stored.
     pub created_at: Timestamp,
@@ -117,6 +121,7 @@ impl RecoveryCopy {
             return Err(StoreCopyError::NoActiveDevice);
         }
 
+        // A copy of the current version, or of an earlier one, raises nothing.
         let raised_version = Some(self.umk_version).filter(|it| *it > account.umk_version);
         if raised_version.is_some_and(|it| it > account.umk_version + 1) {
             let message = "`umkVersion` may be raised by one at a time.";

@@ -1,4 +1,10 @@
-//! Registration of devices that ask for approval.
+//! Registration of devices that ask for approval: the first step of every device.
+//!
+//! A device registers as pending with an onboarding session of ten minutes. It
+//! becomes active by `approval.rs` (another device), by `activation.rs` (the
+//! recovery code), or, as the account's first device, by `own_key.rs`.
+//! Registering again while pending renews the session, and sends no second email
+//! if the keys are the same.
 
 use pia_kernel::{QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 use uuid::Uuid;
@@ -11,9 +17,9 @@ use crate::violation::Violation;
 
 /// Maximum number of devices per user, not counting revoked ones.
 pub(crate) const MAX_DEVICES: usize = 50;
-/// Maximum length of a name in characters.
+/// Maximum length of a name in UTF-16 code units.
 const MAX_NAME_CHARS: usize = 200;
-/// Maximum length of a version in characters.
+/// Maximum length of a version in UTF-16 code units.
 const MAX_VERSION_CHARS: usize = 200;
 
 /// Self-description of a device that registers, not validated yet.
@@ -31,7 +37,7 @@ pub struct DeviceForm {
 /// Result of a registration.
 #[derive(Debug, Clone)]
 pub struct RegisteredDevice {
-    /// Onboarding session of the device.
+    /// Onboarding session of the device, valid for ten minutes.
     pub onboarding: String,
     /// Random bytes, which no client uses.
     pub challenge: String,
@@ -154,6 +160,7 @@ impl Registration {
         }
     }
 
+    /// Creates a device without a session or a key; `decide` sets its state to pending.
     fn new_device(&self, at: Timestamp) -> Device {
         Device {
             row: DeviceRow(Uuid::now_v7()),

@@ -1,4 +1,6 @@
-//! Revocation of devices.
+//! Revocation of devices. A revoked device loses its wrapped key and its session,
+//! and stays in the list; beyond `MAX_REVOKED`, the ones revoked first are
+//! deleted.
 
 use pia_kernel::{QueuedEmail, Timestamp, Unavailable, UserId};
 
