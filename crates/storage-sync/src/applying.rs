@@ -1,4 +1,12 @@
-//! Writing of pushed changes, in SQL.
+//! Writing of pushed changes, in SQL: one transaction, in which the account's
+//! ledger is locked first.
+//!
+//! `PushPlanner` decides, this file writes. Nothing of the push is written before
+//! the quotas and the storage are checked, so that a refusal needs no rollback.
+//!
+//! Stamps come from the ledger in the order of the plan. The highest of them is
+//! stored by `count_change` in the same transaction, so that a pull sees all of a
+//! push or nothing.
 
 use std::collections::{HashMap, HashSet};
 
@@ -197,6 +205,8 @@ impl PushTransaction<'_> {
     }
 }
 
+/// Returns the keys by which the push is planned. Channels and ids are separate lists:
+/// their product may load rows that the push does not name, which the plan ignores.
 fn push_keys(changes: &Changes) -> PushKeys {
     let keys: HashSet<ItemKey> =
         changes.items.iter().map(|it| it.key).chain(changes.deletes.iter().copied()).collect();
@@ -220,7 +230,8 @@ fn push_keys(changes: &Changes) -> PushKeys {
     }
 }
 
-/// Returns the stamp of the last write; the highest so far if there is none.
+/// Returns the stamp of the last write; the highest so far if there is none. It counts
+/// as `PushTransaction::assign_stamps` does: one stamp for each write, in order.
 fn last_stamp(ledger: &Ledger, plan: &PushPlan, now: Timestamp) -> Timestamp {
     ledger.stamps(now).take(plan.writes.len()).last().unwrap_or(ledger.last_stamp)
 }

@@ -1,4 +1,6 @@
-//! Reading of a group's catalogue.
+//! Reading of a group's catalogue, which `reading.rs` caches. Plugins and
+//! policies that were deleted are left out; a persona that was removed or
+//! deactivated is reported for thirty days, so that devices delete their copy.
 
 use std::time::Duration;
 
@@ -115,6 +117,7 @@ impl PersonaRow {
         self.is_active && self.deleted_at.is_none()
     }
 
+    /// Returns the time of the removal, if it is not live.
     fn changed_at(&self) -> DbInstant {
         self.deleted_at.unwrap_or(self.updated_at)
     }

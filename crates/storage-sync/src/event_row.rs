@@ -1,4 +1,6 @@
-//! Events of an account's data.
+//! Events of an account's data: a push that did something, or a reset.
+//! `applying.rs` and `item_info.rs` write them in the transaction of the change,
+//! `item_info.rs` lists and sweeps them.
 
 use diesel::prelude::*;
 use pia_kernel::{Timestamp, UserId};

@@ -1,4 +1,6 @@
-//! Query of the state of an account's data.
+//! Query of the state of an account's data: one statement, from which a pull
+//! decides whether anything changed. A macro, since both databases need their own
+//! query type; `head_of` fills in the state of an account that has no ledger yet.
 
 use diesel::Queryable;
 use pia_kernel::Timestamp;

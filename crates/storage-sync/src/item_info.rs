@@ -1,4 +1,8 @@
 //! Inspection and reset of an account's data, in SQL.
+//!
+//! Lists read no bodies. A reset deletes items, chats, devices and the recovery
+//! copy under the ledger's lock; the ledger stays, with a new epoch and a higher
+//! stamp, so that every device notices.
 
 use async_trait::async_trait;
 use diesel::dsl::count_star;

@@ -1,4 +1,6 @@
-//! Row of an item, and bulk upserts.
+//! Row of an item, and bulk upserts: an item that exists is replaced in all
+//! columns but its key, so that a tombstone clears the body and a change revives
+//! a tombstone.
 
 use diesel::prelude::*;
 use diesel::upsert::excluded;

@@ -1,4 +1,9 @@
 //! Synchronised items, in SQL.
+//!
+//! A push is `applying.rs`, one transaction over `statements.rs` and
+//! `item_row.rs`. A pull is `reading.rs`, which runs `head_query.rs` and
+//! `page_query.rs` and builds the page in `page_making.rs`. Bodies are sealed and
+//! opened only by `sealed_bodies.rs`. Begin with `SqlSyncStore::write`.
 
 mod item_row;
 mod sealed_bodies;

@@ -1,4 +1,10 @@
-//! Building a page from its rows.
+//! Building a page from its rows, which `page_query.rs` passes to `add` in the
+//! order of their stamps; `build` ends the page.
+//!
+//! A page is truncated if it reached a limit, even if nothing follows: the device
+//! then gets an empty page next. Rows that are omitted (plugin preferences,
+//! bodies that cannot be opened) still move `up_to`, so that no device requests
+//! them for ever.
 
 use bytes::{Bytes, BytesMut};
 use pia_kernel::UserId;

@@ -1,5 +1,9 @@
 //! Query of a page, which diesel cannot express and still caches as a prepared
 //! statement.
+//!
+//! The inner query sums sizes in the order of stamps and finds the last stamp
+//! that fits: a row fits if the rows before it are smaller than the limit, so
+//! that one row is returned in any case. `reading.rs` chooses how it is loaded.
 
 use diesel::backend::Backend;
 use diesel::connection::DefaultLoadingMode;

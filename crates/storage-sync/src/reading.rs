@@ -1,4 +1,8 @@
-//! Reading of changes, in SQL.
+//! Reading of changes, in SQL, for `PullService`.
+//!
+//! SQLite reads on the thread that owns the connection; PostgreSQL streams. The
+//! catalogue of each group is cached in memory and is read again when its version
+//! differs; the lock is not held while it is read.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,5 @@
-//! Bodies in storage: sealed for their row.
+//! Bodies in storage: sealed for their row, so that a body that was moved to
+//! another row cannot be opened.
 
 use pia_kernel::Secret;
 use pia_sealing::{PersonSeal, SealContext, UnsealError};

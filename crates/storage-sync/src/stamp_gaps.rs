@@ -1,4 +1,6 @@
-//! SQL storage of stamp gaps.
+//! SQL storage of stamp gaps. The server's composition records one at each start,
+//! before it serves requests; after a restore, the gap covers the stamps that
+//! were lost.
 
 use diesel::prelude::*;
 use diesel::query_dsl::methods;

@@ -1,4 +1,5 @@
-//! Statements of a push, each for both backends.
+//! Statements of a push, each for both backends. `applying.rs` executes them in its
+//! transaction, while the account's ledger is locked.
 
 use std::collections::HashMap;
 
@@ -24,7 +25,8 @@ pub(crate) struct PushKeys {
 connection_trait! {
     /// Statements of a push.
     pub(crate) trait PushStatements {
-        /// Loads the stored state of all named items.
+        /// Loads the stored state of all named items, tombstones included; items that were
+        /// never stored are missing.
         async fn stored_rows(
             &mut self,
             user: UserId,
