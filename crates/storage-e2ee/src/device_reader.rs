@@ -1,4 +1,6 @@
-//! Devices of all accounts in SQL, without their keys.
+//! Devices of all accounts in SQL, without their keys. An optional filter is a
+//! condition `column = value OR no filter`, so that the text of the query is
+//! always the same.
 
 use async_trait::async_trait;
 use diesel::prelude::*;

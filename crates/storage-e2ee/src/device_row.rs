@@ -1,4 +1,6 @@
-//! Rows of `devices`.
+//! Rows of `devices`, and their conversion from and to `Device`. Writing sets the
+//! columns that do not belong to the status to null; reading fails if one that
+//! does is missing.
 
 use diesel::prelude::*;
 use pia_e2ee::{

@@ -1,4 +1,10 @@
 //! Devices and keys in SQL.
+//!
+//! Read `change`, the only method that writes: it loads the state under the
+//! ledger's lock, lets the domain decide, and writes each part of the `Change`
+//! that is present. An empty change is rolled back, since locking the ledger may
+//! have created it. The first version of the key encrypts the account; later ones
+//! leave the time of encryption as it is.
 
 use async_trait::async_trait;
 use diesel::prelude::*;

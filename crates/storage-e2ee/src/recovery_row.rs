@@ -1,4 +1,6 @@
-//! Rows of `recovery_keys`.
+//! Rows of `recovery_keys`: the recovery copy, and beside it the sealed proof
+//! key, which is no field of `RecoveryRow`, so that a new copy does not overwrite
+//! it.
 
 use diesel::prelude::*;
 use pia_e2ee::{ProofKey, RecoveryCopy, RecoveryProofKey};
@@ -69,7 +71,7 @@ impl ProofKeySealer {
         Ok(self.seal.seal(self.context(), key.expose().as_bytes())?)
     }
 
-    /// Opens the stored proof key, if there is a recovery copy to protect.
+    /// Opens the proof key of a recovery copy; `sealed` is `None` if the copy has none.
     pub(crate) fn open(&self, sealed: Option<&[u8]>) -> RecoveryProofKey {
         let Some(sealed) = sealed else { return RecoveryProofKey::Missing };
         let opened = match self.seal.open(self.context(), sealed) {
