@@ -1,4 +1,5 @@
-//! Store of chats in SQL.
+//! Store of chats in SQL: `chats.rs` implements the port, `writing.rs` its changes,
+//! `listing.rs` its pages, and `rows.rs` seals and opens documents.
 
 mod chats;
 

@@ -1,4 +1,10 @@
 //! Lists of chats: three statements a page, and one if nothing has changed.
+//!
+//! `load_head` reads the version first, so that a concurrent change leads to
+//! another request and is never missed. `load_positions` reads the order and the
+//! sizes of one chat more than the page takes, and `load_bodies` only the
+//! documents that fit. A cursor is the time and the id of the last position; a
+//! tombstone has one too, at the time of its deletion.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! Database rows of chats.
+//! Database rows of chats. `ChatWriteRow` leaves out the creation time: the first
+//! version determines it, and no update changes it.
 
 use diesel::prelude::*;
 use pia_kernel::{Timestamp, Unavailable, UserId};

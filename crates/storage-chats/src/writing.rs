@@ -1,4 +1,10 @@
-//! Storing and deleting chats, serialised for each account.
+//! Storing and deleting chats, serialised for each account by the lock of its
+//! ledger.
+//!
+//! The domain decides (`NewChat::decide_against`); this file checks what needs
+//! the transaction: the account's encryption, the number of chats, the storage. A
+//! deleted chat stays as a tombstone, and its row is used again if a later
+//! version revives it.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
