@@ -1,4 +1,6 @@
-//! Administration of assignments and operators.
+//! Administration of assignments and operators, for the JSON API, the console and
+//! the command line. Every change but `put_built_in` writes its entry of the
+//! audit log in the same transaction. Webhooks of operators are in `webhooks.rs`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Assignments, as their users and administrators see them.
+//! Assignments, as their users and administrators see them. A worker's view is
+//! `Run`.
 
 use pia_kernel::{AssignmentId, Timestamp, UserId};
 
@@ -12,7 +13,7 @@ pub struct Assignment {
     pub id: AssignmentId,
     /// User who handed it over.
     pub user: UserId,
-    /// Name of the skill.
+    /// Name of the skill, as it was when the assignment was handed over.
     pub skill: String,
     /// Name of the skill's mode.
     pub mode: String,
@@ -28,13 +29,13 @@ pub struct Assignment {
     pub created_at: Timestamp,
     /// Time of its last change.
     pub updated_at: Timestamp,
-    /// Time at which a worker started it.
+    /// Time at which a worker first started it, if one did.
     pub started_at: Option<Timestamp>,
-    /// Time at which it ended.
+    /// Time at which it ended, in whatever way; `None` while it is unfinished.
     pub completed_at: Option<Timestamp>,
-    /// Stable code of a failure.
+    /// Stable code of a failure; `None` unless it failed.
     pub error_code: Option<String>,
-    /// Text of a failure, for its user.
+    /// Text of a failure, for its user; `None` in the lists of administrators too.
     pub error_message: Option<String>,
 }
 
@@ -43,12 +44,13 @@ pub struct Assignment {
 pub struct AssignmentDetails {
     /// Assignment to which the events belong.
     pub assignment: Assignment,
-    /// Raw response of the last step.
+    /// Raw response of the last step; `None` until the assignment completes, and once its
+    /// contents were deleted.
     pub artifact_json: Option<String>,
-    /// Text of that response.
+    /// Text of that response; `None` as well if the model returned no text.
     pub artifact_text: Option<String>,
     /// Time at which the contents were deleted from the server.
     pub plaintext_dropped_at: Option<Timestamp>,
-    /// Events, in order.
+    /// Events, oldest first.
     pub events: Vec<AssignmentEvent>,
 }

@@ -1,4 +1,9 @@
-//! Assignments of a user.
+//! Assignments of a user: handing over, reading, cancelling and collecting.
+//!
+//! The order matters in both directions. `enqueue` stores the assignment before
+//! it starts the workflow, since a workflow without a row ends at once. `cancel`
+//! ends the row before it stops the workflow: the row decides, and a stop that
+//! fails has no consequence.
 
 use std::sync::Arc;
 
@@ -76,7 +81,8 @@ impl Assignments {
         self.store.list(user, skip, limit).await
     }
 
-    /// Loads an assignment of a user.
+    /// Loads an assignment of a user with its events; `None` if it does not exist or
+    /// belongs to someone else.
     pub async fn load(
         &self,
         user: UserId,

@@ -1,4 +1,6 @@
-//! Skills that the server ships.
+//! Skills that the server ships. Their operators are stored at each start of a
+//! server (`AssignmentAdministration::put_built_in`), so that a changed prompt
+//! reaches existing databases.
 
 use pia_kernel::{OperatorId, Timestamp};
 use uuid::Uuid;

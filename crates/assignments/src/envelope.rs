@@ -1,4 +1,8 @@
-//! Input of an assignment: a prompt, and items that a user attached.
+//! Input of an assignment: a prompt, and items that a user attached, as
+//! `{"schemaVersion":1,"prompt":"…","items":[{"entityType":"todo","text":"…"}]}`.
+//!
+//! The text is checked when it is handed over, stored as it was sent, and parsed
+//! again by a worker. Unknown members are ignored.
 
 use pia_kernel::utf16_len;
 use serde::Deserialize;

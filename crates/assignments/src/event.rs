@@ -1,4 +1,8 @@
-//! Event log of an assignment.
+//! Event log of an assignment, which users read as its history.
+//!
+//! An event's key makes its insertion idempotent, such as `step:2` or `tool:2:0`:
+//! a step that is executed again after its worker was lost appends only what is
+//! new. The author of a message decides whether it is sealed and later redacted.
 
 use pia_kernel::Timestamp;
 use serde::Serialize;
@@ -151,7 +155,7 @@ pub struct StepDetail {
     /// Tools that are no longer permitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_tools: Option<Vec<String>>,
-    /// Number of permitted tools.
+    /// Number of permitted tools, also of those that are not named.
     pub tool_count: usize,
     /// Names of the permitted tools, the first fifty.
     pub tools: Vec<String>,

@@ -2,6 +2,12 @@
 //!
 //! A run works on an assignment, step by step. The database holds its progress;
 //! a workflow engine only decides when a worker advances it.
+//!
+//! An assignment enters by `assignments.rs` (a user) or `schedules.rs` (a time),
+//! which both check the skill and the input by `granted_skill`. A worker claims
+//! it and advances it by `runs.rs`, one step a call, through a `StepExecutor`.
+//! `upkeep.rs` ends, starts again and deletes what workers leave. Begin with
+//! `status.rs` and `runs.rs`.
 
 mod administration;
 mod assignment;

@@ -9,7 +9,7 @@ use crate::skill::Skill;
 pub struct Operator {
     /// Id of the operator.
     pub id: OperatorId,
-    /// Name that users see.
+    /// Name that users see. Unlike that of its skill, it may be in use twice.
     pub name: String,
     /// Skill that it executes.
     pub skill: Skill,
@@ -18,9 +18,10 @@ pub struct Operator {
     pub is_custom: bool,
     /// False while nobody may use it.
     pub is_active: bool,
-    /// Groups whose members may use it.
+    /// Groups whose members may use it; none at first.
     pub groups: Vec<GroupId>,
-    /// URL that is notified when one of its assignments has ended.
+    /// URL that is notified when one of its assignments has ended; `None` without a
+    /// webhook.
     pub webhook_url: Option<String>,
     /// Time of its last change.
     pub updated_at: Timestamp,

@@ -1,4 +1,6 @@
-//! Recurring times of a schedule.
+//! Recurring times of a schedule. Only the next time is ever computed, in the
+//! schedule's zone; `Recurrence::parse` documents the effect of changes of
+//! clocks.
 
 use chrono::{DateTime, Utc};
 use chrono_tz::Tz;

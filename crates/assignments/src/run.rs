@@ -1,4 +1,9 @@
-//! Run of an assignment by a worker.
+//! Run of an assignment by a worker: the values that pass between `runs.rs` and
+//! the store.
+//!
+//! A claim is a fence. Each claim of an assignment gets the next number, and a
+//! change is stored only under the latest: a worker that was slow, or was taken
+//! for dead, cannot overwrite the work of the next one.
 
 use pia_kernel::{AssignmentId, Timestamp, UserId};
 use uuid::Uuid;
@@ -27,21 +32,21 @@ pub struct Run {
     pub claim: RunClaim,
     /// User who handed it over.
     pub user: UserId,
-    /// Skill, as it was then.
+    /// Skill, as it was when the assignment was handed over.
     pub skill: Skill,
     /// Input that the user handed over.
     pub input: InputEnvelope,
     /// Number of steps that ended.
     pub step_count: i32,
-    /// Outputs of these steps.
+    /// Outputs of these steps, in their order.
     pub outputs: Vec<String>,
-    /// Tokens of these steps.
+    /// Tokens of these steps, which count towards `AssignmentSettings::token_ceiling`.
     pub tokens_spent: i64,
     /// Number of attempts of the next step that failed.
     pub failed_attempts: u32,
     /// Tools that were permitted in the step before; `None` before the first.
     pub tools: Option<Vec<String>>,
-    /// Time at which a worker first started it.
+    /// Time at which a worker first started it, from which the time limit counts.
     pub started_at: Timestamp,
 }
 
@@ -75,16 +80,16 @@ pub enum RunOutcome {
     Completed {
         /// Raw response of the model.
         artifact_json: String,
-        /// Text of the response.
+        /// Text of the response; `None` if it has none.
         artifact_text: Option<String>,
     },
     /// Run ended without one.
     Failed(RunFailure),
-    /// Step is still executed.
+    /// Step is still executed: only events are appended.
     Progressed,
     /// Step is to be repeated by any worker.
     Released {
-        /// Time from which it is.
+        /// Time from which it is due.
         due_at: Timestamp,
         /// Kind of the attempt that ends.
         attempt: Attempt,

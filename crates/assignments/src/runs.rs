@@ -1,4 +1,10 @@
 //! Runs of assignments by a worker, step by step.
+//!
+//! A worker calls `claim` (or `claim_one`, if an engine names the run), then
+//! `advance` until the answer is not `Continue`. `advance` executes one step and
+//! stores its outcome under the claim's fence: if the claim was lost meanwhile,
+//! nothing is stored but the tokens that were spent. `step` decides before the
+//! call of the model, `ended` and `not_executed` after it.
 
 mod progress;
 mod prompt;
@@ -159,6 +165,7 @@ impl Runs {
         let total = run.skill.steps.len();
         let next = usize::try_from(run.step_count).unwrap_or(usize::MAX).saturating_add(1);
         if let Some(following) = run.skill.steps.get(next) {
+            // Only the last step may lack a text: its raw response is the artifact.
             let Some(output) = text else {
                 let message = "The model answered a step without a text.";
                 return self.failed(FailureCode::UpstreamFailed, message, tokens);

@@ -1,4 +1,5 @@
-//! Schedules of users.
+//! Schedules of users: values only; `schedules.rs` has the use cases, and
+//! `recurrence.rs` the times.
 
 use pia_kernel::{AssignmentId, ScheduleId, Timestamp, UserId};
 
@@ -11,7 +12,7 @@ pub struct Schedule {
     pub id: ScheduleId,
     /// Name of the skill.
     pub skill: String,
-    /// Input of each assignment, a JSON envelope.
+    /// Input of each assignment, a JSON envelope; empty if it cannot be decrypted.
     pub input: String,
     /// Rule from which its times follow.
     pub recurrence: Recurrence,
@@ -23,7 +24,7 @@ pub struct Schedule {
     pub last: Option<LastStart>,
     /// Time at which it was created.
     pub created_at: Timestamp,
-    /// Time of its last change by the user.
+    /// Time of its last change by the user; starts do not change it.
     pub updated_at: Timestamp,
 }
 
@@ -51,7 +52,7 @@ pub struct ScheduleEntry {
 /// Outcome of a time of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastStart {
-    /// Time at which the schedule was due.
+    /// Time at which the schedule was due, not that at which it was started.
     pub due_at: Timestamp,
     /// Assignment that was handed over, or the reason why none was.
     pub outcome: Result<AssignmentId, SkipReason>,
@@ -92,7 +93,7 @@ impl SkipReason {
         }
     }
 
-    /// Returns the reason with this code.
+    /// Returns the reason with this code; `None` if a newer server stored another.
     pub fn from_code(code: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.code() == code)
     }

@@ -1,4 +1,9 @@
 //! Schedules: assignments that are handed over at recurring times.
+//!
+//! Every instance calls `start_due`. The store accepts a start only if the
+//! schedule is still due at the same time, and writes the next time with the
+//! assignment, so that a time is started at most once. However many times were
+//! missed, the next one is computed from now.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -5,17 +5,17 @@ use std::time::Duration;
 /// Settings of assignments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AssignmentSettings {
-    /// Maximum number of steps of a run.
+    /// Maximum number of steps of a run; a skill with more fails at once.
     pub max_steps: u32,
     /// Maximum duration of a run, from its start.
     pub wall_clock: Duration,
     /// Maximum number of unfinished assignments of a user.
     pub max_per_user: u32,
-    /// Maximum number of attempts of a step.
+    /// Maximum number of attempts of a step, without those at which the model was busy.
     pub max_attempts: u32,
-    /// Maximum number of tokens of a run.
+    /// Maximum number of tokens of a run; each response is limited to what remains.
     pub token_ceiling: i64,
-    /// Time after which an assignment that waits is looked after.
+    /// Time that an assignment may wait before `Upkeep::reconcile` looks after it.
     pub queued_grace: Duration,
     /// Maximum number of times that it is started again.
     pub max_restarts: u32,

@@ -1,9 +1,13 @@
-//! Skills: what an assignment may be about, as data.
+//! Skills: instructions of an assignment, as data.
+//!
+//! An operator has one skill, and each assignment stores a copy, so that a change
+//! of the operator affects no run in progress. The serialised form is stored in
+//! `operators.skill` and `assignments.skill`.
 
 use pia_kernel::ConnectorId;
 use serde::{Deserialize, Serialize};
 
-/// Maximum length of a name.
+/// Maximum length of a name, in ASCII characters.
 const MAX_NAME_CHARS: usize = 100;
 
 /// Type of an item that a user attaches to an assignment.
@@ -48,7 +52,7 @@ impl EntityType {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Skill {
-    /// Name, unique in any case.
+    /// Name, unique in any case; users hand assignments over by it.
     pub name: String,
     /// Mode of the model.
     pub mode: SkillMode,

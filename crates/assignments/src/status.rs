@@ -1,4 +1,5 @@
-//! Status of an assignment.
+//! Status of an assignment, and the only definition of its transitions. The store
+//! guards each change by `predecessors`, so that two ends at once leave one.
 
 /// Status of an assignment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

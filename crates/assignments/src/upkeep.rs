@@ -1,4 +1,6 @@
-//! Upkeep of assignments: time limits, lost starts, retention.
+//! Upkeep of assignments: time limits, lost starts, retention. Every instance
+//! calls the three methods; each change is guarded by the status, so that only
+//! one of them applies it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,6 @@
-//! Webhook: a request to an operator's URL when an assignment ends.
+//! Webhook: a request to an operator's URL when an assignment ends. Its payload
+//! names the assignment and its state, such as
+//! `{"type":"assignment.completed",…}`.
 
 use pia_kernel::{OperatorId, Secret, Timestamp, WebhookDeliveryId};
 use serde::Serialize;
@@ -19,7 +21,7 @@ pub struct Webhook {
 pub struct WebhookDelivery {
     /// Id, which the receiver may use to recognise repetitions.
     pub id: WebhookDeliveryId,
-    /// Body, JSON.
+    /// Body, JSON, which every attempt sends unchanged.
     pub payload: String,
     /// Time at which the assignment ended.
     pub created_at: Timestamp,
@@ -27,9 +29,9 @@ pub struct WebhookDelivery {
     pub attempts: u32,
     /// Time of the next attempt; `None` once it was delivered or abandoned.
     pub next_at: Option<Timestamp>,
-    /// Time of the attempt that succeeded.
+    /// Time of the attempt that succeeded; `None` while none has.
     pub delivered_at: Option<Timestamp>,
-    /// Reason of the last failure.
+    /// Reason of the last failure, without the URL; `None` once it was delivered.
     pub failure: Option<String>,
 }
 

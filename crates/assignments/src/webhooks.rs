@@ -1,4 +1,10 @@
 //! Administration of webhooks, and delivery of their requests.
+//!
+//! A transition that ends an assignment queues a delivery (`QueueDelivery` in
+//! `storage-assignments`). The server calls `claim` and then `attempt`. A claim
+//! counts the attempt and postpones the delivery by a minute; if the process
+//! dies, another one repeats the delivery then. A delivery may arrive twice, with
+//! its id unchanged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +39,7 @@ const RETRY_DELAYS: [Duration; 9] = [
     Duration::from_hours(20),
     Duration::from_hours(24),
 ];
-/// Number of deliveries that are listed.
+/// Number of deliveries of an operator that are listed, the latest ones.
 const MAX_LISTED: u32 = 100;
 /// Maximum length of a URL in UTF-16 code units.
 const MAX_URL_CHARS: usize = 2_000;
@@ -107,7 +113,8 @@ impl Webhooks {
         self.store.claim(now, now + CLAIM_DURATION, except).await
     }
 
-    /// Attempts a delivery.
+    /// Attempts a claimed delivery and stores the result: delivered, due again after the
+    /// next of `RETRY_DELAYS`, or abandoned.
     pub async fn attempt(&self, claimed: ClaimedDelivery) -> Result<(), Unavailable> {
         let started_at = self.clock.now();
         let ClaimedDelivery { mut delivery, webhook, .. } = claimed;

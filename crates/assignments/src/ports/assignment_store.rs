@@ -1,4 +1,6 @@
-//! Store of assignments, as users and administrators use it.
+//! Store of assignments, as users and administrators use it; `run_store.rs` is
+//! the workers' side of the same rows. Methods with a user touch this user's
+//! assignments alone.
 
 use async_trait::async_trait;
 use pia_kernel::{

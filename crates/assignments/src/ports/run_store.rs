@@ -1,4 +1,6 @@
-//! Store of assignments, as workers and timers use it.
+//! Store of assignments, as workers and timers use it. A worker calls
+//! `keep_alive` while it works and `retire` at its end; once its lease has ended,
+//! others claim its runs.
 
 use std::time::Duration;
 
@@ -16,11 +18,11 @@ const MAX_DELAY: Duration = Duration::from_mins(10);
 pub struct Worker {
     /// Id of the worker's process.
     pub id: WorkerId,
-    /// Name of its machine.
+    /// Name of its machine, as at its first `keep_alive`.
     pub host: String,
     /// Time at which it started.
     pub started_at: Timestamp,
-    /// Time until which it is alive.
+    /// End of its lease, after which others claim its runs.
     pub alive_until: Timestamp,
     /// Number of runs that it holds.
     pub runs: i64,
@@ -31,7 +33,7 @@ pub struct Worker {
 pub struct QueueState {
     /// Number of assignments that wait.
     pub queued: i64,
-    /// Number of assignments that run.
+    /// Number of assignments that run, those that wait for a repetition included.
     pub running: i64,
     /// Time at which the oldest one that waits was handed over.
     pub oldest_queued_at: Option<Timestamp>,

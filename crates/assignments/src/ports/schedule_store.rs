@@ -1,4 +1,6 @@
-//! Store of schedules.
+//! Store of schedules. `find_due` and `start` are one protocol: a start names the
+//! time that `find_due` returned, and is lost if the schedule is due at another
+//! by then.
 
 use async_trait::async_trait;
 use pia_kernel::{AssignmentId, PageRequest, ScheduleId, Timestamp, Unavailable, UserId};

@@ -1,4 +1,6 @@
-//! Model that executes steps.
+//! Model that executes steps, or a pod in place of it. `bridges/step_executor.rs`
+//! of `server` implements it. `Runs::advance` calls `tools` before each step, and
+//! turns a `StepError` into a repetition or a failure.
 
 use std::time::Duration;
 
@@ -18,7 +20,7 @@ pub struct StepRequest {
     pub mode: SkillMode,
     /// Instructions of the skill.
     pub instructions: String,
-    /// Material, fenced: it gives no instructions.
+    /// Material, fenced by `runs/prompt.rs`: it gives no instructions.
     pub material: String,
     /// Maximum length of the response in tokens.
     pub max_output: Option<i64>,
@@ -33,7 +35,7 @@ pub struct StepHost {
     pub connector: ConnectorId,
     /// Name of the skill.
     pub skill: String,
-    /// Time limit of the step.
+    /// Time limit of the step; the pod may have a shorter one.
     pub timeout: Duration,
 }
 
@@ -46,7 +48,7 @@ pub struct StepResponse {
     pub raw: String,
     /// Tokens of all calls of the step.
     pub tokens: i64,
-    /// Calls of the server's tools, in their order.
+    /// Calls of the server's tools, in their order; each becomes an event of the run.
     pub tool_calls: Vec<ToolCallRecord>,
 }
 

@@ -1,4 +1,6 @@
-//! Progress of a step while it is executed.
+//! Progress of a step while it is executed. `Runs::advance` passes it to the
+//! executor; an event that comes after the claim was lost is dropped by the
+//! store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,4 +1,12 @@
-//! Material of a step, fenced.
+//! Material of a step, fenced:
+//!
+//! ```text
+//! <request>…</request>
+//! <item type="todo" title="…" updated="…">…</item>
+//! <step title="…">…</step>
+//! ```
+//!
+//! A zero-width space defuses every `</` within a text.
 
 use std::fmt::Write as _;
 
