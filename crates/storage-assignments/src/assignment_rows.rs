@@ -1,4 +1,6 @@
-//! Database rows of assignments.
+//! Database rows of assignments: one to insert, one to list, one with contents.
+//! Changes are `AssignmentPatch` in `transition.rs`, claims `ClaimedRow` in
+//! `claiming.rs`.
 
 use diesel::prelude::*;
 use pia_assignments::{

@@ -1,4 +1,6 @@
-//! Assignments in SQL.
+//! Assignments in SQL. Methods for a user go through `db` and see the rows of
+//! this user alone; workers, timers and administrators use `all_rows`. Lists read
+//! no contents but error messages.
 
 use async_trait::async_trait;
 use diesel::prelude::*;

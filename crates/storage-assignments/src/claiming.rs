@@ -1,4 +1,9 @@
 //! Claiming of runs.
+//!
+//! A run is free if no worker is in its row, or if that worker's lease has ended.
+//! A claim writes the worker and increments the fence in one statement;
+//! PostgreSQL locks the row before (`FOR UPDATE SKIP LOCKED`), so that workers do
+//! not wait for each other. The claimed row is opened outside of the transaction.
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
-//! Sealed contents of assignments.
+//! Sealed contents of assignments. Each kind has a purpose of its own, which is
+//! sealed with the row's id: a text that was copied to another column or row
+//! cannot be opened.
 
 use pia_kernel::Unavailable;
 use pia_sealing::{PersonSeal, SealContext};

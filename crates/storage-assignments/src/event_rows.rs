@@ -1,4 +1,8 @@
 //! Database rows of events.
+//!
+//! The row of the assignment counts them: a change increments `event_count`
+//! first, which locks the row, and `append` numbers its events up to the new
+//! count. Numbers of events that existed already stay unused.
 
 use diesel::prelude::*;
 use pia_assignments::{AssignmentEvent, MessageAuthor, NewEvent};

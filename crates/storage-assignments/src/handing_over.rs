@@ -1,7 +1,12 @@
-//! Handing over of assignments.
+//! Handing over of assignments: counts the user's unfinished ones and stores
+//! another, with the account locked, so that concurrent calls cannot exceed the
+//! limit.
 //!
-//! On PostgreSQL it takes two round trips, and one more with row-level security: the first locks the account and counts, the
-//! second writes, and the transaction begins and ends in them.
+//! On PostgreSQL this takes two round trips, and one more with row-level
+//! security: the first locks the account and counts, the second writes, and the
+//! transaction begins and ends in them. SQLite and schedules (`schedules.rs`) use
+//! `insert_assignment` instead, which does the same in one statement after
+//! another.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -74,7 +79,8 @@ pub(crate) struct HandOver {
 }
 
 impl HandOver {
-    /// Stores the assignment. Retries on conflicts, as `in_tx!` does.
+    /// Stores the assignment. Retries on conflicts with increasing delays, as `in_tx!`
+    /// does.
     pub(crate) async fn store(self, db: &Database) -> Result<AssignmentCreationOutcome, DbError> {
         let restriction = db.restriction(self.row.user_id.0);
         let mut retry_backoff = RetryBackoff::default();

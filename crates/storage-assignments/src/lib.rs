@@ -1,5 +1,10 @@
 //! Assignments in SQL: assignments with their events, the queue of their runs,
 //! operators, and webhooks.
+//!
+//! `SqlAssignments` implements three ports: `assignments.rs` for users, `runs.rs`
+//! for workers, `schedules.rs` for schedules. Read `handing_over.rs` (how a row
+//! begins), `claiming.rs` (who works on it) and `transition.rs` (each change
+//! after that). Contents are sealed by `contents.rs` only.
 
 mod assignment_rows;
 mod assignments;

@@ -1,4 +1,8 @@
 //! Operators in SQL.
+//!
+//! The skill is stored as JSON; its folded name has a column of its own, whose
+//! unique index turns a second operator of one skill into `NameTaken`. Operators
+//! of connectors are written by `connector_rows.rs` of `storage-pods`.
 
 use std::collections::BTreeMap;
 

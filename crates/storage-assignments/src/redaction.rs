@@ -1,4 +1,8 @@
 //! Redaction: deletion of the contents of assignments that have ended.
+//!
+//! `collect_contents` does so for a user, `RunStore::redact` after the retention;
+//! both use `redact`, whose guard on `plaintext_dropped_at` makes a repetition
+//! harmless. Sealed messages of events are deleted too, those of the server stay.
 
 use std::collections::HashMap;
 

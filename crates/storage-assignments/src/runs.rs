@@ -1,4 +1,8 @@
-//! Runs of assignments in SQL.
+//! Runs of assignments in SQL, for workers and timers: all through `all_rows`.
+//!
+//! Claims are in `claiming.rs`, outcomes in `step_outcome.rs`, and ends that no
+//! worker reports in `forced_failure.rs`. `due_at` is set exactly while an
+//! assignment is unfinished.
 
 use std::collections::HashMap;
 use std::time::Duration;

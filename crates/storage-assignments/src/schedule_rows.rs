@@ -1,4 +1,6 @@
-//! Database rows of schedules.
+//! Database rows of schedules: one to write, one to read, one for administrators
+//! without the input. An update replaces what the user writes, and neither the
+//! time of creation nor the last outcome.
 
 use diesel::prelude::*;
 use pia_assignments::{

@@ -1,4 +1,9 @@
 //! Schedules in SQL.
+//!
+//! A schedule that is switched off has no `next_at`, and is never due. `start`
+//! moves `next_at` with the guard that it is unchanged, and hands the assignment
+//! over by `insert_assignment` in the same transaction. A row that cannot be read
+//! is switched off by `find_due`, and left out of its user's list.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -96,6 +101,7 @@ impl ScheduleStore for SqlAssignments {
             .count();
 
         in_user_tx!(self.db, user, async |conn| {
+            // Locked before the count, so that the limit holds for concurrent calls.
             if !conn.lock_account(DbUid(user.0)).await? {
                 return Ok(ScheduleCreationOutcome::Gone);
             }

@@ -1,4 +1,6 @@
-//! Outcome of a step as columns of its assignment.
+//! Outcome of a step as columns of its assignment. `change_run` reads the held
+//! row, seals outside of the transaction, and applies a `Transition` that is
+//! guarded by fence and step.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

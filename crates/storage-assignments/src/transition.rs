@@ -1,4 +1,9 @@
-//! Transitions of assignments, each one guarded statement.
+//! Transitions of assignments, each one guarded statement: an update that names
+//! the statuses it may follow and, for a worker, the fence and the step.
+//!
+//! No row means that another transition came first. The events and the webhook's
+//! delivery follow in the same transaction, numbered by the count that the update
+//! returned.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -18,6 +23,7 @@ pub(crate) struct Transition {
     pub(crate) id: DbUid,
     /// Statuses that it may follow.
     pub(crate) from: Vec<AssignmentStatus>,
+    /// Claim that must still hold; `None` for a change by anyone but the worker.
     pub(crate) held: Option<HeldRun>,
     pub(crate) patch: AssignmentPatch,
     /// Tokens of accepted work.
@@ -34,7 +40,7 @@ pub(crate) struct HeldRun {
     pub(crate) step_count: i32,
 }
 
-/// Columns that a transition changes; `None` keeps the value.
+/// Columns that a transition changes; `None` leaves the value as it is.
 #[derive(Debug, Clone, AsChangeset)]
 #[diesel(table_name = assignments)]
 pub(crate) struct AssignmentPatch {

@@ -1,4 +1,6 @@
-//! Database rows of deliveries to webhooks.
+//! Database rows of deliveries to webhooks. `transition.rs` queues a delivery in
+//! the transaction that ends an assignment, so that an end is announced if and
+//! only if it is stored.
 
 use diesel::prelude::*;
 use diesel::sql_types::Text;

@@ -1,4 +1,6 @@
-//! Webhooks in SQL.
+//! Webhooks in SQL. A claim is a guarded update that moves `next_at`; `finish`
+//! compares the number of attempts, so that a late result does not overwrite that
+//! of a newer attempt.
 
 use async_trait::async_trait;
 use diesel::prelude::*;
