@@ -1,4 +1,6 @@
-//! Sealing of payloads.
+//! Sealing of payloads. The original encoding moves to the metadata
+//! `sealed-encoding`, which stays readable; data alone is sealed. The context has
+//! no row: a payload is not bound to its workflow.
 
 use std::future::ready;
 use std::pin::Pin;

@@ -1,4 +1,5 @@
-//! Connection to a Temporal server.
+//! Connection to a Temporal server. The engine shares one client, opened lazily,
+//! so that the process starts without the server; each worker connects anew.
 
 use std::time::Duration;
 
@@ -21,9 +22,9 @@ const IDENTITY: &str = "pia-server";
 /// Address of a Temporal server, with the namespace and the task queue on it.
 #[derive(Debug, Clone)]
 pub struct TemporalConfig {
-    /// Host and port.
+    /// Host and port, without a scheme: `workflow:7233`.
     pub address: String,
-    /// Namespace, which exists.
+    /// Namespace, which must exist: it is never created.
     pub namespace: String,
     /// Task queue that workers poll.
     pub task_queue: String,

@@ -1,4 +1,9 @@
 //! Starts and ends of workflows.
+//!
+//! The workflow's id is derived from the assignment's, so that starting twice is
+//! harmless. Every call ends after two seconds. If the server is down, a user's
+//! assignment is refused, and one of a schedule is started by
+//! `Upkeep::reconcile`.
 
 use std::sync::Arc;
 

@@ -1,4 +1,6 @@
-//! Steps of runs, as activities.
+//! Steps of runs, as activities: the part of a workflow that has effects. An
+//! activity claims the run anew for each step, since Temporal may give each step
+//! to another worker; the fence of the claim decides which attempt is stored.
 
 use std::collections::HashSet;
 use std::convert::Infallible;

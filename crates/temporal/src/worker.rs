@@ -1,4 +1,6 @@
-//! Worker at a task queue.
+//! Worker at a task queue. `work` repeats `poll` until it is stopped; `poll` runs
+//! the SDK's worker on a thread of its own. A stop ends polling at once and waits
+//! for steps in progress for at most `FINISH_TIMEOUT`.
 
 use std::thread;
 use std::time::Duration;
