@@ -1,4 +1,5 @@
-//! Connected pod.
+//! Connected pod, as the registry lists it. The id is that of the connection: a
+//! program that connects again is another pod, with counts of its own.
 
 use pia_kernel::{ConnectorId, Timestamp};
 use uuid::Uuid;
@@ -20,17 +21,17 @@ pub struct ConnectedPod {
     /// Hash of that token, without which the pod is disconnected; `None` for an MCP
     /// server that this server connects to.
     pub token: Option<ConnectorTokenHash>,
-    /// Name of the machine of the instance.
+    /// Name of the machine of the instance that the pod is connected to.
     pub host: String,
-    /// Description that the pod sent.
+    /// Description that the pod sent last.
     pub description: PodDescription,
     /// Time at which the pod connected.
     pub connected_at: Timestamp,
-    /// Time until which the pod counts as connected.
+    /// Time until which the pod counts as connected, unless it is extended.
     pub alive_until: Timestamp,
-    /// Number of calls.
+    /// Number of calls, without those that it was too busy for.
     pub calls: i64,
-    /// Number of calls that failed.
+    /// Number of these calls that returned an error or nothing.
     pub failures: i64,
     /// Duration of all calls in milliseconds.
     pub milliseconds: i64,

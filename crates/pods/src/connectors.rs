@@ -1,4 +1,9 @@
 //! Administration of connectors, and the sign-in of pods.
+//!
+//! A token is returned once, when it is created; the store has its hash. A change
+//! that takes something away empties this instance's cache of granted pods; other
+//! instances notice within its maximum age. `rotate_token` is called for a pod,
+//! all other changes are an administrator's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +25,7 @@ use crate::ports::pod_registry::PodRegistry;
 use crate::ports::tool_server::ToolServers;
 use crate::token::{ConnectorToken, ConnectorTokenHash, ConnectorTokenId};
 
-/// Lifetime of a token.
+/// Lifetime of a token, from its creation.
 const LIFETIME: Duration = Duration::from_hours(24 * 365);
 /// Time for which a token is valid beside the one that replaces it, for a pod that ends
 /// before it has stored the new one.
@@ -65,7 +70,7 @@ pub struct Provisioned {
 pub struct RotatedToken {
     /// Token, which cannot be read again.
     pub token: Secret<String>,
-    /// Hash of it.
+    /// Hash of it, which replaces the previous one in the pod's identity.
     pub hash: ConnectorTokenHash,
     /// Time at which the token expires.
     pub expires_at: Timestamp,

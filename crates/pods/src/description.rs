@@ -1,4 +1,14 @@
-//! Description that a pod sends of itself when it connects.
+//! Description that a pod sends of itself when it connects, as the argument of
+//! `Hello`:
+//!
+//! ```text
+//! {"protocol":1,"name":"weather-pod","tools":[{"name":"forecast","description":"…",
+//! "parameters":{"type":"object"}}],"skills":["report",{"name":"x","timeoutSeconds":60}]}
+//! ```
+//!
+//! A description is accepted as a whole or refused with a reason for the pod's
+//! author. That of an MCP server (`of_server`) is made of the tools that pass;
+//! unknown members are ignored.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,19 +20,19 @@ use crate::schema;
 const PROTOCOL: u32 = 1;
 /// Maximum number of tools of a pod, and of skills.
 const MAX_TOOLS: usize = 100;
-/// Maximum length of a name.
+/// Maximum length of a name or a version, in bytes.
 const MAX_NAME_CHARS: usize = 64;
-/// Maximum length of the name of a skill.
+/// Maximum length of the name of a skill, in bytes.
 const MAX_SKILL_CHARS: usize = 100;
-/// Maximum length of a description.
+/// Maximum length of a tool's description, in bytes.
 const MAX_DESCRIPTION_CHARS: usize = 2_000;
 /// Maximum length of the texts of a server's tools.
 const MAX_SERVER_BYTES: usize = 200 * 1024;
-/// Prefix of the server's own tools.
+/// Prefix of the server's own tools, which no pod may use.
 const RESERVED: &str = "pia_";
-/// Maximum time limit of a call.
+/// Maximum time limit of a call, in seconds.
 const MAX_SECONDS: u32 = 600;
-/// Maximum time limit of the run of a skill, a day.
+/// Maximum time limit of the run of a skill, in seconds: a day.
 const MAX_SKILL_SECONDS: u32 = 86_400;
 
 /// Description of a pod.
@@ -31,7 +41,7 @@ const MAX_SKILL_SECONDS: u32 = 86_400;
 pub struct PodDescription {
     /// Version of the messages that it speaks.
     pub protocol: u32,
-    /// Name of the program.
+    /// Name of the program, for administrators.
     pub name: String,
     /// Version of the program.
     #[serde(default)]
@@ -42,7 +52,7 @@ pub struct PodDescription {
     /// Skills that it runs.
     #[serde(default)]
     pub skills: Vec<OfferedSkill>,
-    /// Number of calls that it handles at once.
+    /// Number of calls that it handles at once, 1 by default; the server sends no more.
     #[serde(default = "default_max_calls")]
     pub max_concurrent_calls: u32,
 }
@@ -53,7 +63,7 @@ pub struct PodDescription {
 pub struct OfferedSkill {
     /// Name: letters, digits, hyphens, underscores and dots.
     pub name: String,
-    /// Time limit of a run, unless it is that of the assignment.
+    /// Time limit of a run in seconds; `None` for that of the assignment.
     pub timeout_seconds: Option<u32>,
 }
 
@@ -107,7 +117,7 @@ pub struct PodTool {
     /// True if a call may be repeated without a further effect.
     #[serde(default)]
     pub idempotent: bool,
-    /// Time limit of a call.
+    /// Time limit of a call in seconds, from 1 to 600, 30 by default.
     #[serde(default = "default_timeout_seconds")]
     pub timeout_seconds: u32,
 }

@@ -2,6 +2,12 @@
 //!
 //! A *connector* is the permission to do so: it has tokens, and is granted to
 //! groups. A *pod* is a program that is connected with one of its tokens.
+//!
+//! A pod presents a token (`Connectors::authenticate`), describes itself
+//! (`description.rs`) and is stored in the registry. A chat lists and calls its
+//! tools by `tool_plane.rs`: begin there. `PodLink` carries the call, whichever
+//! instance the pod is connected to. An MCP server of a connector is registered
+//! as a pod without a token.
 
 mod connected_pod;
 mod connector;

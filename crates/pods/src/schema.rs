@@ -1,4 +1,10 @@
 //! JSON Schemas of the arguments and results of tools.
+//!
+//! Schemas come from pods, which the server does not trust. `Bounds` measures a
+//! schema with its references replaced, before it is compiled: one that is
+//! recursive, too large then, or has a pattern without a bound on its time, is
+//! accepted, but no value is checked against it. Compiled schemas are cached by
+//! their text; a full cache is emptied as a whole.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-/// Maximum size of a schema.
+/// Maximum size of a schema, in bytes of JSON.
 const MAX_BYTES: usize = 32 * 1024;
 /// Maximum number of values in a schema whose references are replaced by what they
 /// refer to, beyond which values are not checked against it.
@@ -15,9 +21,9 @@ const MAX_EXPANDED: usize = 10_000;
 const MAX_CHECKS: usize = 20_000_000;
 /// Maximum number of regular expressions of a schema.
 const MAX_PATTERNS: usize = 50;
-/// Maximum length of a regular expression.
+/// Maximum length of a regular expression, in bytes.
 const MAX_PATTERN_BYTES: usize = 500;
-/// Maximum size of a compiled regular expression.
+/// Maximum size of a compiled regular expression, in bytes.
 const MAX_COMPILED_BYTES: usize = 256 * 1024;
 /// Maximum nesting of a schema whose references are replaced.
 const MAX_DEPTH: usize = 128;
@@ -78,6 +84,7 @@ impl Schemas {
             return Arc::clone(compiled);
         }
 
+        // Compiled without the lock: two callers may compile one schema at once.
         let bounds = Bounds::of(schema);
         let validator = bounds.as_ref().and_then(|_| compile(schema));
         let size = bounds.as_ref().map_or(1, |it| it.values + it.patterns * PATTERN_SIZE);

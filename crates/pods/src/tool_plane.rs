@@ -1,4 +1,11 @@
-//! Tool plane: tools of connected pods, as chats use them.
+//! Tool plane: tools and skills of connected pods, as others use them.
+//!
+//! There are three ways in: `tools` and `call` for chats, `try_tool` for
+//! administrators, `run_skill` for assignments. Each selects the pods that offer
+//! the name, those of this instance first, calls them in this order until one
+//! takes the call, and records each call that reached a pod. Grants are read by
+//! each call, through `GrantedPods`. Arguments and results are checked against
+//! the tool's schemas here, not by the pod's link.
 
 use std::future::pending;
 use std::pin::pin;
@@ -18,7 +25,7 @@ use crate::ports::pod_link::{CallTarget, PodCall, PodLink, PodReply, ProgressSin
 use crate::ports::pod_registry::{CallRecord, PodCallOutcome, PodRegistry};
 use crate::schema::Schemas;
 
-/// Maximum size of the arguments of a call.
+/// Maximum size of the arguments of a call, in bytes of JSON.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 /// Maximum length of a result, in characters, beyond which it is cut.
 const MAX_RESULT_CHARS: usize = 32_000;
@@ -43,7 +50,7 @@ pub struct ToolPlane {
 pub struct GrantedTool {
     /// Name by which it is called.
     pub name: String,
-    /// Description, for the model.
+    /// Description, for the model, as the pod wrote it.
     pub description: String,
     /// JSON Schema of the arguments.
     pub parameters: Value,
@@ -54,7 +61,7 @@ pub struct GrantedTool {
 pub struct ToolCaller {
     /// User in whose name the tool is called.
     pub user: UserId,
-    /// Group of the user.
+    /// Group of the user, whose grants decide.
     pub group: GroupId,
 }
 

@@ -1,4 +1,6 @@
-//! Store of connectors and their tokens.
+//! Store of connectors and their tokens. It stores hashes of tokens that pods
+//! present, and the tokens of MCP servers themselves, sealed, since this server
+//! presents them.
 
 use async_trait::async_trait;
 use pia_kernel::{ConnectorId, GroupId, SideEffects, Timestamp, Unavailable};
@@ -43,7 +45,7 @@ pub struct TokenRotation {
     pub old_expires_at: Timestamp,
     /// Token that replaces the old one.
     pub new: NewConnectorToken,
-    /// Maximum number of valid tokens of the connector.
+    /// Number of valid tokens of the connector from which the outcome is `TooManyTokens`.
     pub limit: i64,
 }
 

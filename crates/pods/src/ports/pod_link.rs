@@ -1,4 +1,5 @@
-//! Links to pods.
+//! Links to pods. `LocalLinks` of `uplink` reaches the pods of one instance;
+//! `PodRelay` of `storage-pods` is built over it and reaches those of all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,7 +39,7 @@ impl Default for ProgressSink {
 pub struct PodCall {
     /// Tool or skill.
     pub target: CallTarget,
-    /// Time after which the call fails.
+    /// Time after which the call fails as timed out.
     pub timeout: Duration,
 }
 
@@ -98,7 +99,7 @@ pub trait PodLink: Send + Sync {
     /// Returns whether a pod is connected to this instance.
     fn holds(&self, pod: PodId) -> bool;
 
-    /// Returns whether a pod can be called.
+    /// Returns whether a pod can be called, as far as this instance knows.
     fn is_linked(&self, pod: PodId) -> bool;
 
     /// Calls a pod, whose progress is reported meanwhile. If the caller goes away, the pod is

@@ -1,4 +1,6 @@
-//! Registry of connected pods, which all instances share.
+//! Registry of connected pods, which all instances share. A pod is stored by
+//! `put` and extended by `keep_alive`; otherwise it soon does not count as
+//! connected any more, and `sweep` removes it later.
 
 use async_trait::async_trait;
 use pia_kernel::{GroupId, SideEffects, Timestamp, Unavailable};
