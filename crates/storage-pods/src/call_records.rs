@@ -1,4 +1,8 @@
-//! Records of calls, which are written together.
+//! Records of calls, which are written together: the audit entry of each, and the
+//! counts of its pod.
+//!
+//! A tool has had its effect by then, so that a record that fails is logged and
+//! does not fail the call; `add` waits only if too many records do.
 
 use std::collections::BTreeMap;
 use std::slice::from_ref;

@@ -1,4 +1,5 @@
-//! Rows of connectors, with their groups, operators and tokens.
+//! Rows of connectors, with their groups, operators and tokens: statements that
+//! `connectors.rs` executes within its transactions.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;

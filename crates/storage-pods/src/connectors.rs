@@ -1,4 +1,8 @@
 //! Connectors in SQL.
+//!
+//! Each change but the creation locks the connector's row first (`lock!`), so
+//! that its tokens and groups change in turn. A connector and the operator of its
+//! skill are one thing here: created, granted and deleted together.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,8 @@
 //! Pods in SQL: connectors with their tokens, the registry of connected pods, and
 //! calls between instances.
+//!
+//! `relay.rs` describes the protocol of such calls, whose rows are in
+//! `relayed_calls.rs`; with SQLite, which serves one instance, there are none.
 
 mod call_records;
 mod connector_rows;

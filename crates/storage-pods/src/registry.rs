@@ -1,4 +1,6 @@
-//! Registry of connected pods in SQL.
+//! Registry of connected pods in SQL. `put` and `keep_alive` both require the
+//! pod's token, if it has one: a token that is revoked or expires ends its pods
+//! without a message between instances.
 
 use std::collections::HashMap;
 
@@ -118,6 +120,7 @@ impl PodRegistry for SqlPodRegistry {
                 None
             };
 
+            // Counts and the mark of draining stay: `record` and `drain` write them.
             let changed = diesel::update(connected_pods::table.find(row.id)).set((
                 connected_pods::description.eq(&row.description),
                 connected_pods::token_hash.eq(&row.token_hash),

@@ -1,9 +1,14 @@
 //! Relay of calls to pods that are connected to another instance.
 //!
-//! A call is a row. Its pod's instance is notified, claims the row, calls the pod,
-//! and stores the reply; then the caller's instance is notified, reads it, and deletes
-//! the row. Each call is begun once: if its instance is lost, the caller is told so,
-//! and nobody repeats it.
+//! A call is a row. Its pod's instance is notified, claims the row, calls the
+//! pod, and stores the reply; then the caller's instance is notified, reads it,
+//! and deletes the row. Each call is begun once: if its instance is lost, the
+//! caller gets `Lost`, and nobody repeats it.
+//!
+//! Begin with `relay`, the pass at each wake-up: serve calls of others, deliver
+//! answers to callers here, abort calls whose rows were deleted, check for lost
+//! pods, and delete the rows of callers that went away. `call_elsewhere` is the
+//! caller's side.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -301,6 +306,7 @@ impl PodLink for PodRelay {
     }
 
     fn is_linked(&self, pod: PodId) -> bool {
+        // A pod of another instance is one that the registry lists as alive.
         !self.local.holds(pod) || self.local.is_linked(pod)
     }
 

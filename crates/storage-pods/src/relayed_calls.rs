@@ -1,4 +1,6 @@
-//! Rows of calls between instances.
+//! Rows of calls between instances. Deleting a row is how a caller cancels a
+//! call: `missing` finds out on the other side. `delete` notifies the instances,
+//! `forget` does not, since a call that was answered needs no cancellation.
 
 use diesel::pg::Pg;
 use diesel::prelude::*;
