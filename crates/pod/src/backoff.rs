@@ -1,4 +1,6 @@
-//! Delays between attempts to connect.
+//! Delays between attempts to connect: exponential back-off with equal jitter.
+//! The session resets it when the server has answered the hello, not when the
+//! connection is open: connections that fail before delay the next ones further.
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
-//! Calls that the pod is working on.
+//! Calls that the pod is working on: one task each, of which `max_concurrent` run
+//! and the others wait. `session.rs` starts and cancels them and takes their
+//! events by `next`. The time limit of a call includes the wait.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -1,4 +1,9 @@
-//! Connection with the hub: a WebSocket with messages of SignalR.
+//! Connection with the hub: a WebSocket with messages of SignalR in JSON, without
+//! stateful reconnect: a connection that is lost is opened anew, and its calls
+//! end.
+//!
+//! Both directions have the same limit of silence, after which the server counts
+//! as gone.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Address of a server's hub, and the credentials for it.
+//! Address of a server's hub, and the credentials for it. The token can be
+//! replaced while the pod is connected; the next connection presents the new one.
 
 use std::sync::Arc;
 

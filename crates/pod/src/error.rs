@@ -1,4 +1,5 @@
-//! Errors of a pod.
+//! Errors of a pod. The server closes a connection with a sentence; two of these
+//! decide what the pod does next and equal those in `pod_session.rs` of `uplink`.
 
 use std::time::Duration;
 

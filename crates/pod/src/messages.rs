@@ -1,4 +1,6 @@
-//! Messages between a pod and the server.
+//! Messages between a pod and the server, as JSON. The server's side is
+//! `messages.rs` of `uplink`, and `description.rs` of `pods`; members that either
+//! does not know are ignored.
 
 use pia_kernel::{Secret, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -6,10 +8,10 @@ use serde_json::{Map, Value, json};
 
 use crate::tool::ToolDescription;
 
-/// Version of the messages.
+/// Version of the messages, which the server requires exactly.
 const PROTOCOL: u8 = 1;
 
-/// Maximum length of a result as JSON.
+/// Maximum length of a result as JSON, in bytes: the server takes no longer one.
 const MAX_RESULT_BYTES: usize = 200 * 1024;
 
 /// Maximum nesting depth of a result. The server ends a connection with a

@@ -1,4 +1,8 @@
 //! Pod: its description, and the loop that keeps it connected.
+//!
+//! Set it up with the `with_…` methods, then call `run`. `run` repeats `serve`,
+//! one connection each; `session.rs` is the conversation on it. Errors are
+//! `Fatal`, which end the pod, or lead to another attempt after a delay.
 
 use std::collections::BTreeMap;
 use std::fmt;

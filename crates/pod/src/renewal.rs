@@ -1,4 +1,10 @@
 //! Renewal of a pod's token before it ends.
+//!
+//! The server issues the new token and lets the previous one end within a day.
+//! The pod stores the new one first and uses it only then: after a crash, the
+//! stored token is valid. If storing fails, the token waits here as unsaved,
+//! storing is tried again each hour, and `take_over` uses it once the server
+//! refuses the previous one.
 
 use std::error::Error;
 use std::time::Duration;

@@ -1,4 +1,13 @@
 //! Conversation with the server over one connection.
+//!
+//! ```text
+//! Open ──Hello answered──► Ready ──stop──► Draining ──Drain answered──► Drained ──► close
+//! ```
+//!
+//! Calls are served in every phase: the server may send one until it has answered
+//! `Drain`. The connection closes once no call is in progress, and no renewed
+//! token is awaited that would be lost with it. One loop in `run` handles all
+//! events, so that nothing is locked.
 
 use std::future::pending;
 use std::time::Duration;
@@ -49,6 +58,7 @@ pub(crate) struct Session<'a> {
 enum Phase {
     /// Server has not answered the hello.
     Open,
+    /// Server has answered the hello; only now are tools announced again.
     Ready,
     /// Server has not answered that it sends no further calls.
     Draining,

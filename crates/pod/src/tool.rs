@@ -1,4 +1,6 @@
-//! Tools that a pod brings.
+//! Tools that a pod brings. A description is read whenever the pod connects or
+//! its tools are replaced, so that it must be cheap; limits are those of
+//! `description.rs` in `pods`.
 
 use async_trait::async_trait;
 use serde::Serialize;

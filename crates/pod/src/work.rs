@@ -1,4 +1,5 @@
-//! Work that the server requests: calls of tools, and runs of skills.
+//! Work that the server requests: calls of tools, and runs of skills. A panic of
+//! a tool ends its call as failed, and neither the connection nor the pod.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;

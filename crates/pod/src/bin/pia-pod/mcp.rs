@@ -1,4 +1,6 @@
-//! Tools of an MCP server, which is a child process.
+//! Tools of an MCP server, which is a child process. `main.rs` starts it,
+//! replaces the pod's tools by its own, follows their changes, and stops it after
+//! the last call. If the server ends by itself, the pod ends with an error.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -24,10 +24,10 @@ Environment:
 pub(crate) struct Options {
     pub(crate) server: String,
     pub(crate) token: Secret<String>,
-    /// File that the token is from.
+    /// File that the token is from; `None` if the token cannot be renewed.
     pub(crate) token_file: Option<PathBuf>,
     pub(crate) name: String,
-    /// Command of an MCP server, and its arguments.
+    /// Command of an MCP server, and its arguments; `None` to serve the two tools.
     pub(crate) command: Option<(String, Vec<String>)>,
 }
 

@@ -1,4 +1,5 @@
-//! File with the token of the pod.
+//! File with the token of the pod. A new token is written to a temporary file in
+//! the same folder, flushed, and renamed, so that the folder must be writable.
 
 use std::error::Error;
 use std::fs::{self, File};
