@@ -1,4 +1,9 @@
 //! Connection of one client, without its input and output.
+//!
+//! `Phase` is the state: handshake, open (with a transport or detached), closed.
+//! Time is an argument, never read. `receiving.rs` turns frames into events,
+//! `outbox.rs` orders what is sent, `invocations.rs` knows the ids that are open,
+//! and `receipts.rs` makes a resumed connection process each message once.
 
 mod event;
 mod invocations;
@@ -274,6 +279,7 @@ impl HubConnection {
         if self.outbox.push_tracked(session.protocol.encode(message)) {
             return Ok(());
         }
+        // Makes room: the goodbye goes out without what the client did not read.
         self.outbox.clear();
         self.time_out(CloseReason::BufferFull);
         Err(SendError::BufferFull)

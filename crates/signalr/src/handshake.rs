@@ -1,11 +1,17 @@
-//! Handshake: the first message in each direction, always JSON.
+//! Handshake: the first message in each direction, always JSON:
+//!
+//! ```text
+//! client {"protocol":"messagepack","version":1}␞     server {}␞  or  {"error":"…"}␞
+//! ```
+//!
+//! Frames may be cut anywhere, and messages may follow the request in its frame.
 
 use serde::Deserialize;
 
 use crate::error::ProtocolError;
 use crate::protocol::{HubProtocol, RECORD_SEPARATOR};
 
-/// Maximum length of a request.
+/// Maximum length of a request, in bytes with its separator.
 const MAX_REQUEST_BYTES: usize = 4096;
 
 /// Request for an encoding.

@@ -1,4 +1,6 @@
-//! Messages of the hub protocol, in either encoding.
+//! Messages of the hub protocol, in either encoding: what `protocol.rs` encodes
+//! and decodes. Owners of a connection use `HubEvent` and the methods of
+//! `HubConnection` instead; clients and tests use these messages.
 
 use serde_json::Value;
 

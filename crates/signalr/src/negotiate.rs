@@ -1,4 +1,6 @@
-//! Negotiation: the request before the first transport.
+//! Negotiation: the request before the first transport, which clients may skip.
+//! Its owner generates the id and the token, and creates the connection when a
+//! transport presents the token.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,6 @@
-//! Encodings of the hub protocol, and the framing of messages in a byte
-//! stream.
+//! Encodings of the hub protocol, and the framing of messages in a byte stream.
+//! Frames of a WebSocket do not delimit messages: call `MessageDecoder::push`
+//! with each frame, then `next_message` until there is none.
 
 mod json;
 mod message_pack;
@@ -61,8 +62,8 @@ impl WireFrame {
 /// Limits on messages that are received.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageLimits {
-    /// Maximum length of a message. Its decoded values may take two hundred
-    /// times as much memory for a moment.
+    /// Maximum length of a message, in bytes without its framing. Its decoded values may
+    /// take two hundred times as much memory for a moment.
     pub max_bytes: usize,
     /// Maximum nesting depth of an argument, an item or a result; 100 at most
     /// in JSON.

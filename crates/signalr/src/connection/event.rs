@@ -1,4 +1,6 @@
-//! Events that a client causes, and the reasons for an end.
+//! Events that a client causes, and the reasons for an end. An owner must
+//! complete each `Invoked` that expects a reply, also after `Canceled`: until
+//! then it counts as open.
 
 use serde_json::Value;
 
@@ -28,7 +30,7 @@ pub enum HubEvent {
     StreamEnded {
         /// Id of the stream.
         stream_id: String,
-        /// Reason, if the client could not upload all of it.
+        /// Reason, if the client could not upload all of it; `None` at its regular end.
         error: Option<String>,
     },
     /// Client answered an invocation of the server.

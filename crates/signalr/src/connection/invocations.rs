@@ -1,4 +1,8 @@
-//! Invocations and uploaded streams that are open.
+//! Invocations and uploaded streams that are open, in three sets: calls by the
+//! client, its uploads, and calls by the server.
+//!
+//! Each has the same limit. Ids of clients are stored as long as the invocation
+//! is open, hence their maximum length.
 
 use std::collections::{HashMap, HashSet};
 

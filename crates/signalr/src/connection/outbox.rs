@@ -1,4 +1,5 @@
-//! Frames that wait to be sent, or to be acknowledged.
+//! Frames that wait to be sent, or to be acknowledged. Frames leave in the order
+//! control, tracked, close; `connection.rs` decides which kind a message is.
 
 use std::collections::VecDeque;
 

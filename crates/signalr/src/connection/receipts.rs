@@ -1,4 +1,8 @@
 //! Sequence ids of messages that are received, for stateful reconnect.
+//!
+//! Ids are not on the wire: both sides count tracked messages from 1, and a
+//! `Sequence` on a new transport says from which the client repeats. Those up to
+//! `last_id` were processed and are skipped.
 
 use std::time::{Duration, Instant};
 
@@ -46,6 +50,7 @@ impl Receipts {
             }
             return Ok(false);
         }
+        // Before the sequence nothing can be numbered, and nothing is processed.
         if self.awaits_sequence || !message.is_tracked() {
             return Ok(!self.awaits_sequence);
         }

@@ -1,4 +1,6 @@
-//! Processing of frames that a client sends.
+//! Processing of frames that a client sends: decode, skip what was received
+//! before, check the ids, and return events. An error ends the connection; events
+//! before it still count.
 
 use std::time::Instant;
 

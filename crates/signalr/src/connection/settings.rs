@@ -13,14 +13,14 @@ pub struct ConnectionSettings {
     /// Maximum number of invocations that are open, in each direction, and of
     /// uploaded streams.
     pub max_open: usize,
-    /// Maximum length of all messages that wait to be sent or, with stateful
-    /// reconnect, to be acknowledged.
+    /// Maximum length in bytes of all messages that wait to be sent or, with stateful
+    /// reconnect, to be acknowledged; a message beyond it closes the connection.
     pub max_buffered_bytes: usize,
     /// Time without a frame to the client after which it is sent a ping.
     pub keep_alive: Duration,
     /// Time without a frame from the client after which it counts as gone.
     pub client_timeout: Duration,
-    /// Time for the handshake.
+    /// Time from the opening of the transport until the handshake request is complete.
     pub handshake_timeout: Duration,
     /// Time for a new transport after the loss of one; set if a stateful
     /// reconnect was negotiated.

@@ -1,4 +1,6 @@
-//! JSON encoding of messages.
+//! JSON encoding of messages: one object each, with a record separator behind it.
+//! A message is read into the fields of all types at once, since `type` may be
+//! its last member.
 
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -131,6 +133,7 @@ impl Message {
 
     fn into_completion(self) -> Option<HubMessage> {
         let result = match (self.result, self.error) {
+            // A null beside an error counts as no result.
             (None | Some(Value::Null), Some(error)) => Err(error),
             (Some(_), Some(_)) => return None,
             (result, None) => Ok(result),

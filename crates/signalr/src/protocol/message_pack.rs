@@ -1,4 +1,9 @@
-//! MessagePack encoding: one array per message, behind its length.
+//! MessagePack encoding: one array per message, behind its length in groups of
+//! seven bits.
+//!
+//! The array begins with the number of the type:
+//! `[1, headers, id, target, arguments, streams]` is an invocation. `payload.rs`
+//! reads and writes the values within.
 
 use rmp::encode::{self, ByteBuf};
 use serde_json::Value;
