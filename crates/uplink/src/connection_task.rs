@@ -1,4 +1,8 @@
 //! Task that owns a connection, and connects it with its WebSockets.
+//!
+//! One loop in `run` has everything of the connection, so that nothing is locked.
+//! It ends with the connection, whatever the WebSocket does: then callers get
+//! `Lost`, and the last frames are sent.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,6 @@
-//! `/hubs/pod-uplink`: negotiation, and the upgrade to a WebSocket.
+//! `/hubs/pod-uplink`: negotiation, and the upgrade to a WebSocket. Both requests
+//! present the pod's token; the token of the connection (`id`) only names a
+//! connection to resume, which must be one of the same connector.
 
 use std::time::Duration;
 

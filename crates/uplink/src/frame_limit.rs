@@ -1,4 +1,6 @@
-//! Limit on the length of frames that holds before all of one has arrived.
+//! Limit on the length of frames that holds before all of one has arrived. It
+//! reads the heads of frames only, and passes all bytes on unchanged; heads may
+//! be cut anywhere.
 
 use actix_web::dev;
 use actix_web::error::PayloadError;

@@ -1,4 +1,8 @@
 //! Input of the task that owns a connection.
+//!
+//! There are two queues: `Input` from the WebSockets and from work in the
+//! background, `LinkInput` from callers of the pod. Numbers of WebSockets begin
+//! at 1; input of any but the present one is ignored.
 
 use actix_web::web::Bytes;
 use pia_kernel::Timestamp;

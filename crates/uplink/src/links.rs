@@ -1,4 +1,9 @@
 //! Links to the pods that are connected to this instance.
+//!
+//! `pod_session.rs` and `tool_server_session.rs` open a link once the pod is
+//! registered, drain it before the pod leaves, and close it at the end; everybody
+//! else calls. A link refuses more calls at once than the pod handles as `Busy`,
+//! so that another pod is tried.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +30,7 @@ pub struct LocalLinks {
 #[derive(Clone)]
 struct Link {
     inputs: UnboundedSender<LinkInput>,
-    /// Calls that the pod handles at once.
+    /// Permits of the calls that the pod handles at once.
     slots: Arc<Semaphore>,
     /// False once the pod takes no further calls.
     is_open: bool,

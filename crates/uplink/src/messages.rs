@@ -1,4 +1,6 @@
-//! Messages between the server and pods.
+//! Messages between the server and pods, within invocations of SignalR. The pod's
+//! side is `messages.rs` of `pod`. What a pod sends may be anything: each reader
+//! here checks form and size.
 
 use pia_pods::{CallTarget, PodCall, PodReply, ToolCallError};
 use pia_signalr::InvocationResult;

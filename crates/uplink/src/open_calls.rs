@@ -1,4 +1,8 @@
 //! Calls that wait for a pod.
+//!
+//! A call begins by `begin` and ends in one of five ways: the pod is busy, it
+//! returns (`end`), the caller goes away (`cancel`), the time is over (`expire`),
+//! or the connection is lost (`lose`). The owner calls `expire` at `deadline`.
 
 use std::collections::HashMap;
 use std::time::Instant;

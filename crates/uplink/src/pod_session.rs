@@ -1,4 +1,11 @@
 //! Session of a pod: its messages, and its registration.
+//!
+//! A pod sends `Hello` with its description. The session registers it in the
+//! background, opens its link, and only then answers. A second `Hello` replaces
+//! the description, `RotateToken` the token; `Drain`, an administrator or the
+//! stop of the server end the calls to it, and `leave_if_done` closes the
+//! connection after the last. The sentences of `leave_if_done` and `expel` are
+//! part of the protocol: `error.rs` of `pod` compares them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,9 @@
-//! Session with an MCP server, which is linked like a pod.
+//! Session with an MCP server, which is linked like a pod: listed in the
+//! registry, and called by the same `LinkInput`.
+//!
+//! The session lists the tools, registers them, and lists them again when the server
+//! announces others or was lost during a call. One loop in `step` handles all
+//! events; `leave` lets calls in progress end first.
 
 use std::collections::HashMap;
 use std::sync::Arc;

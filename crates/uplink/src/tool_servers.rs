@@ -1,4 +1,8 @@
-//! MCP servers of connectors, to which each instance connects itself.
+//! MCP servers of connectors, to which each instance connects itself: no call of
+//! them needs another instance.
+//!
+//! Every three seconds the list of connectors is read again; each has a task that
+//! connects, serves a session, and waits longer after each failure.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,8 @@
-//! WebSocket of a connection.
+//! WebSocket of a connection: a task that moves frames between the socket and the
+//! queues of `connection_task.rs`.
+//!
+//! The task stops reading while `MAX_WAITING_FRAMES` wait, so that a pod cannot fill
+//! the memory; the socket closes when its `Transport` is dropped.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,6 @@
-//! Services of the hub.
+//! Services of the hub, and the table of its connections. `endpoint.rs` attaches
+//! each WebSocket by `Connections::attach`; the table is of this instance, so
+//! that a pod can resume only here.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,7 +40,7 @@ pub struct Connections(Mutex<HashMap<String, Owner>>);
 pub(crate) struct Owner {
     pub(crate) identity: PodIdentity,
     pub(crate) inputs: UnboundedSender<Input>,
-    /// Number of WebSockets that it has had.
+    /// Number of WebSockets that it has had, which is that of the present one.
     pub(crate) transports: u32,
 }
 
