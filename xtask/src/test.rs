@@ -4,7 +4,9 @@
 //! and passes each to `cargo test` in a variable `TEST_…`. Whatever is missing is
 //! installed below `target/tools`, in the versions of the constants here.
 
+use std::env;
 use std::path::Path;
+use std::thread;
 
 use crate::chromium;
 use crate::command::cargo;
@@ -40,6 +42,10 @@ const NODE_MODULES: [(&str, &str, &str); 6] = [
     ("TEST_SIGNALR", "signalr", "crates/signalr/tests/it/clients"),
     ("TEST_POD_TS", "pod-ts", "examples/pod-ts"),
 ];
+
+/// Variable with the number of tests that a program runs at once: twice the cores, as
+/// tests wait for timers, peers and the database for more than half of their time.
+const THREADS: &str = "RUST_TEST_THREADS";
 
 /// Features that releases have, for cargo.
 pub(crate) const FEATURES: &str = "--features=pia-server/temporal";
@@ -81,6 +87,10 @@ fn run_with(args: Vec<String>, pictures: Option<&Path>, interrupt: &Interrupt) -
         .env("TEST_SDKS", sdks.program("python"))
         .env("TEST_PYTHON", python.program("python"));
 
+    if env::var_os(THREADS).is_none() {
+        let cores = thread::available_parallelism()?.get();
+        tests.env(THREADS, (2 * cores).to_string());
+    }
     if let Some(temporal) = &temporal {
         tests.env("TEST_TEMPORAL", temporal.address());
     }
