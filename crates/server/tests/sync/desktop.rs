@@ -2,9 +2,7 @@
 //! its wire format alone: two devices of one account over days, and many
 //! devices concurrently.
 //!
-//! Every assertion names the section that it is based on: `sync` is
-//! `client-sync-chats.md`, `e2ee` is `client-auth-e2ee.md`, `row` is a row of
-//! `decisions.md`.
+//! The message of an assertion states the rule of the protocol that it checks.
 //!
 //! - [`device`] is the state of a device; [`push`], [`pull`], [`chats`] and
 //!   [`encryption`] are its operations; [`read`] fails the test if the client

@@ -109,7 +109,7 @@ async fn run_concurrently(world: &World, devices: &mut Vec<Device>, dice: &mut D
     }
 
     // All changes arrive, except for those that a client misses: changes older
-    // than its cursor (sync 3.2, Delta).
+    // than its cursor.
     world.advance(Duration::from_secs(3 * DAY));
     settle(devices).await;
     let hidden: Vec<_> = devices.iter().flat_map(|it| it.unpushed.clone()).collect();
@@ -117,7 +117,7 @@ async fn run_concurrently(world: &World, devices: &mut Vec<Device>, dice: &mut D
     for device in devices.iter() {
         let shared = device.shared();
         for key in shared.keys().chain(first.keys()).filter(|it| !hidden.contains(it)) {
-            assert_eq!(shared.get(key), first.get(key), "sync 2.5: not in step about {key:?}");
+            assert_eq!(shared.get(key), first.get(key), "the devices differ in {key:?}");
         }
     }
 
@@ -130,10 +130,10 @@ async fn run_concurrently(world: &World, devices: &mut Vec<Device>, dice: &mut D
     settle(devices).await;
     let first = devices.first().expect("a device").shared();
     for (number, device) in devices.iter().enumerate() {
-        assert!(device.unpushed.is_empty(), "sync 3.2, First sync: all rows");
+        assert!(device.unpushed.is_empty(), "a full resync pushes all rows");
         let shared = device.shared();
         for key in shared.keys().chain(first.keys()) {
-            let context = format!("sync 2.4: device {number} about {key:?}");
+            let context = format!("device {number} differs in {key:?}");
             assert_eq!(shared.get(key), first.get(key), "{context}");
         }
         world.journal.check(&shared, &format!("device {number}"));
@@ -166,7 +166,7 @@ async fn settle(devices: &mut [Device]) {
         for device in devices.iter_mut() {
             let cycle = device.cycle().await;
             let refused = matches!(cycle.pushed, Pushed::Refused(_));
-            assert!(!refused, "sync 3.4, All-or-nothing harm: {:?}", cycle.pushed);
+            assert!(!refused, "a push is refused as a whole: {:?}", cycle.pushed);
             quiet &= cycle.pulled == Pulled::NotModified;
         }
         if quiet {
@@ -175,7 +175,7 @@ async fn settle(devices: &mut [Device]) {
     }
 
     let last_pulled: Vec<_> = devices.iter().map(|it| &it.last_pulled).collect();
-    panic!("sync 2.5 and 3.4: the devices keep telling each other the same: {last_pulled:?}");
+    panic!("the devices repeat their rows to each other without end: {last_pulled:?}");
 }
 
 /// Runs one device while others do the same.
@@ -197,7 +197,7 @@ async fn run_device(device: &mut Device, mut dice: Dice) {
                     pushed => pushed,
                 };
                 let refused = matches!(pushed, Pushed::Refused(_));
-                assert!(!refused, "sync 3.4, All-or-nothing harm: {pushed:?}");
+                assert!(!refused, "a push is refused as a whole: {pushed:?}");
                 pull(device, &mut dice).await;
             }
             90..95 => {
@@ -224,7 +224,7 @@ async fn pull(device: &mut Device, dice: &mut Dice) {
     }
     let succeeded = matches!(pulled, Pulled::Applied { .. } | Pulled::NotModified);
 
-    assert!(succeeded, "sync 2.3: {pulled:?}");
+    assert!(succeeded, "a pull failed: {pulled:?}");
 }
 
 /// Returns a random existing row that is shared with other devices.
@@ -241,7 +241,7 @@ fn edit(device: &mut Device, dice: &mut Dice) {
 }
 
 fn delete(device: &mut Device, dice: &mut Dice) {
-    // Clients ignore the deletion of a column (sync 2.4).
+    // Clients ignore the deletion of a column.
     if let Some((channel, id)) =
         random_row(device, dice).filter(|it| it.0 != Channel::KanbanColumns)
     {

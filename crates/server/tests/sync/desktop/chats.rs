@@ -1,4 +1,4 @@
-//! Chats, which are synchronised apart from other rows (sync section 6).
+//! Chats, which are synchronised apart from other rows.
 
 use pia_server_testkit::client::TestResponse;
 use serde_json::{Map, Value, json};
@@ -20,7 +20,7 @@ pub(crate) enum Stored {
 }
 
 const ENTITY: &str = "assistant_chat";
-/// Keys inside the ciphertext (sync 6.6).
+/// Keys inside the ciphertext.
 const HIDDEN: [&str; 3] = ["title", "providerId", "messages"];
 const MAX_PAGES: usize = 100;
 
@@ -37,9 +37,9 @@ impl Device {
             return known;
         }
         let answer = self.get_json("/api/capabilities").await;
-        let body = object(&answer, "sync 6.1");
+        let body = object(&answer, "capabilities");
         let version = body.get("chatsSchemaVersion");
-        assert!(version.is_none_or(Value::is_i64), "sync 6.1: {version:?}");
+        assert!(version.is_none_or(Value::is_i64), "not a version: {version:?}");
 
         let known = answer.status == 200 && body.get("chats") == Some(&json!(true));
         self.chats_supported = Some(known);
@@ -102,7 +102,7 @@ impl Device {
     }
 
     /// Stores a chat. If the server has a newer one, merges its messages and
-    /// tries once more (sync 6.4).
+    /// tries once more.
     pub(crate) async fn put(&mut self, id: &str) -> Stored {
         let answer = self.put_once(id).await;
         match answer.status {
@@ -110,7 +110,7 @@ impl Device {
             200 => return Stored::Replaced,
             409 => {}
             other => {
-                assert_ne!(other, 404, "sync 6.4, row 21: a PUT is never answered 404");
+                assert_ne!(other, 404, "a PUT is never answered 404");
                 self.note_encryption(&answer);
                 return Stored::Dropped(other);
             }
@@ -131,7 +131,7 @@ impl Device {
         self.send_packed("PUT", &format!("/api/v1/chats/{id}"), &body).await
     }
 
-    /// Serializes a chat with nulls, except for the two blobs (sync section 1, Chat writer).
+    /// Serializes a chat with nulls, except for the two blobs.
     fn chat_on_wire(&self, id: &str) -> Value {
         let mut chat = self.chats[id].clone();
         let Some(sealer) = self.sealer() else { return chat };
@@ -153,7 +153,7 @@ impl Device {
     pub(crate) async fn delete_chat(&mut self, id: &str) {
         self.chats.remove(id);
         let answer = self.call("DELETE", &format!("/api/v1/chats/{id}"), &[], &[]).await;
-        assert_eq!(answer.status, 204, "sync 6.5, deleted or absent: {}", answer.text());
+        assert_eq!(answer.status, 204, "a deletion, also of an absent chat: {}", answer.text());
     }
 
     /// Stores all its chats, once after a sign-in.
@@ -161,7 +161,7 @@ impl Device {
         let ids: Vec<_> = self.chats.keys().cloned().collect();
         for id in ids {
             let stored = self.put(&id).await;
-            assert!(!matches!(stored, Stored::Dropped(_)), "sync 6.4, backfill: {stored:?}");
+            assert!(!matches!(stored, Stored::Dropped(_)), "a chat was not stored: {stored:?}");
         }
     }
 
@@ -182,10 +182,10 @@ impl Device {
                 known.iter().map(|it| ("If-None-Match", it.as_str())).collect();
             let answer = self.call("GET", &path, &headers, &[]).await;
             if answer.status == 304 {
-                assert!(known.is_some(), "sync 6.2, Conditional: a 304 unasked");
+                assert!(known.is_some(), "304 to an unconditional request");
                 return false;
             }
-            assert_eq!(answer.status, 200, "sync 6.2: {}", answer.text());
+            assert_eq!(answer.status, 200, "the list of chats: {}", answer.text());
             if page == 1 {
                 tag = etag(&answer);
             }
@@ -195,18 +195,19 @@ impl Device {
             };
             path = format!("{first}&cursor={}", escaped(&next));
         }
-        panic!("sync 6.2, Loop: more than {MAX_PAGES} pages");
+        panic!("more than {MAX_PAGES} pages of chats");
     }
 
     /// Applies a page, and returns the cursor of the next one.
     fn apply_chats(&mut self, answer: &TestResponse) -> Option<String> {
-        let body = object(answer, "sync 6.2");
+        let body = object(answer, "the list of chats");
         let chats = body.get("chats").and_then(Value::as_array);
-        for chat in chats.expect("sync 6.2: without `chats` the client stops silently") {
+        for chat in chats.expect("without `chats` the client stops silently") {
             // Unreadable chats are skipped.
             let Some(mut chat) = self.decode_chat(chat) else { continue };
-            let id = guid(chat.get("id"), "sync 6.6");
-            let accessed = |it: &Value| moment(it.get("lastAccessedAt"), "sync 6.6");
+            let id = guid(chat.get("id"), "id of a chat");
+            let accessed =
+                |it: &Value| moment(it.get("lastAccessedAt"), "lastAccessedAt of a chat");
             if let Some(there) = self.chats.get(&id)
                 && accessed(there) > accessed(&chat)
             {
@@ -215,33 +216,33 @@ impl Device {
             self.chats.insert(id, chat);
         }
         for id in body.get("deleted").and_then(Value::as_array).into_iter().flatten() {
-            self.chats.remove(&guid(Some(id), "sync 6.2 deleted"));
+            self.chats.remove(&guid(Some(id), "id of a deleted chat"));
         }
         let more = body.get("hasMore") == Some(&json!(true));
         let next = body.get("nextCursor").and_then(Value::as_str);
-        assert_eq!(more, next.is_some(), "sync 6.2: hasMore and nextCursor go together");
+        assert_eq!(more, next.is_some(), "hasMore and nextCursor go together");
         next.filter(|it| more && !it.is_empty()).map(str::to_owned)
     }
 
     /// Decodes a received chat into plaintext.
     fn decode_chat(&self, chat: &Value) -> Option<Value> {
-        no_nulls(chat, "sync 6.6, row 25");
-        let id = guid(chat.get("id"), "sync 6.6");
+        no_nulls(chat, "a chat");
+        let id = guid(chat.get("id"), "id of a chat");
         for name in ["createdAt", "updatedAt", "lastAccessedAt"] {
-            moment(chat.get(name), "sync 6.6");
+            moment(chat.get(name), name);
         }
-        text(chat.get("windowMode"), "sync 6.6 windowMode");
-        assert!(chat["schemaVersion"].is_i64(), "sync 6.6 schemaVersion: {chat}");
+        text(chat.get("windowMode"), "windowMode of a chat");
+        assert!(chat["schemaVersion"].is_i64(), "schemaVersion is an integer: {chat}");
 
         let messages = chat["messages"].as_array();
-        for message in messages.expect("sync 6.6 messages") {
-            guid(message.get("id"), "sync 6.6, Message");
-            text(message.get("role"), "sync 6.6, Message role");
-            moment(message.get("timestamp"), "sync 6.6, Message timestamp");
+        for message in messages.expect("messages are an array") {
+            guid(message.get("id"), "id of a message");
+            text(message.get("role"), "role of a message");
+            moment(message.get("timestamp"), "timestamp of a message");
         }
-        let Some(sealed) = blobs(chat, "sync 6.6") else { return Some(chat.clone()) };
+        let Some(sealed) = blobs(chat, "a chat") else { return Some(chat.clone()) };
         let bare = messages.is_none_or(Vec::is_empty) && chat.get("title").is_none();
-        assert!(bare, "sync 6.6, Server duties: an encrypted chat in the clear: {chat}");
+        assert!(bare, "an encrypted chat has no plaintext: {chat}");
 
         let json = self.sealer()?.unseal(ENTITY, &id, &sealed)?;
         let hidden: Map<String, Value> = serde_json::from_slice(&json).expect("our own JSON");

@@ -1,7 +1,7 @@
-//! Channels and the fields of their rows (sync section 4).
+//! Channels and the fields of their rows.
 
 /// A kind of row that devices share, in the order in which the client applies
-/// them (sync 2.4).
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Channel {
     Settings,
@@ -183,8 +183,7 @@ impl Channel {
         }
     }
 
-    /// Returns the entity's name in the encryption of a row (sync section
-    /// 5).
+    /// Returns the entity's name in the encryption of a row.
     pub(crate) fn entity(self) -> &'static str {
         match self {
             Self::Settings => "settings",

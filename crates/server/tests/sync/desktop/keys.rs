@@ -1,5 +1,4 @@
-//! Cryptography of the client: keys, wraps, signatures and proofs (sync section
-//! 5, e2ee section 7).
+//! Cryptography of the client: keys, wraps, signatures and proofs.
 
 use std::io::{Read as _, Write as _};
 
@@ -201,8 +200,8 @@ fn proofs_match_the_test_vectors() {
     let key = STANDARD.encode(proof_key(&umk));
     let proof = proof(&umk, "c2Vzc2lvbi1pZC1mb3ItdGVzdA==");
 
-    assert_eq!(key, "phOEJR9lkjOF4YJxhf4nT9XmassAoNeahsxCoJFIiyc=", "e2ee 7, test vector");
-    assert_eq!(proof, "y+52MODeXs+WHJ+ElRnSblizJFBBznh7MVOnhS0eB1M=", "e2ee 7, test vector");
+    assert_eq!(key, "phOEJR9lkjOF4YJxhf4nT9XmassAoNeahsxCoJFIiyc=");
+    assert_eq!(proof, "y+52MODeXs+WHJ+ElRnSblizJFBBznh7MVOnhS0eB1M=");
 }
 
 #[test]
@@ -220,5 +219,5 @@ fn only_the_two_devices_of_a_wrap_can_unwrap_it() {
     assert_eq!(eve.unwrap(&wrapped, "bob", &ada.agreement_public(), &salt), None);
     assert!(signed_by(&ada.signing_public(), "this", &ada.sign("this")));
     assert!(!signed_by(&ada.signing_public(), "that", &ada.sign("this")));
-    assert_eq!(wrapped.len(), 80, "e2ee 6.1, sizes as sent");
+    assert_eq!(wrapped.len(), 80, "nonce, key and tag in base64");
 }

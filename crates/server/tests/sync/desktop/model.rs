@@ -2,7 +2,7 @@
 //!
 //! Requests run concurrently in an unknown order; so each has a start and an
 //! end on one scale, and a row is checked by what holds in every possible
-//! order. The rule is row 34's: of versions the newest wins, and a deletion
+//! order. The rule: of versions the newest wins, and a deletion
 //! supersedes what was stored before it and what is not newer than itself.
 
 use std::collections::BTreeSet;
@@ -113,27 +113,21 @@ impl<'a> RowHistory<'a> {
         } else {
             self.pushes_of_newest().any(|(_, it)| has_fields(it))
         };
-        assert!(is_newest, "{context}: sync 2.4, row 2: {row:?} is not the newest version");
+        assert!(is_newest, "{context}: {row:?} is not the newest version");
 
         let first_end = self.pushes_of_newest().map(|(push, _)| push.end).min().expect("a version");
         let first_start =
             self.pushes_of_newest().map(|(push, _)| push.start).min().expect("a version");
         for deletion in &self.deletions {
             let is_later = deletion.start > first_end;
-            assert!(
-                !is_later,
-                "{context}: row 34: deleted after its newest version, and back again"
-            );
+            assert!(!is_later, "{context}: deleted after its newest version, and back again");
 
             let was_there = self.versions.iter().any(|(push, _)| push.end < deletion.start);
             let is_first_deletion = self.deletions.iter().all(|it| it.start >= deletion.start);
             let is_earlier = deletion.end < first_start && was_there && is_first_deletion;
             let deletion_time = deletion.claimed.rounded().min(deletion.server.0);
             let is_superseded = is_earlier && deletion_time >= self.newest;
-            assert!(
-                !is_superseded,
-                "{context}: row 34: revived by a version older than its deletion"
-            );
+            assert!(!is_superseded, "{context}: revived by a version older than its deletion");
         }
     }
 
@@ -145,6 +139,6 @@ impl<'a> RowHistory<'a> {
             let was_there = self.versions.iter().any(|(push, _)| push.start < deletion.end);
             was_there && (deletion.end > first_start || deletion_time >= self.newest)
         });
-        assert!(is_explained, "{context}: row 34: gone, and no deletion can have done that");
+        assert!(is_explained, "{context}: absent, although no deletion explains it");
     }
 }

@@ -21,7 +21,7 @@ impl Moment {
         Self(self.0 + seconds * TICKS)
     }
 
-    /// Returns the moment at the precision that a server stores (row 28).
+    /// Returns the moment at the precision that a server stores, the microsecond.
     pub(crate) fn rounded(self) -> Self {
         Self((self.0 + 5) / 10 * 10)
     }

@@ -1,4 +1,4 @@
-//! Pulls of a device (sync section 2).
+//! Pulls of a device.
 
 use pia_server_testkit::client::TestResponse;
 use serde_json::{Map, Value};
@@ -41,7 +41,10 @@ impl Device {
             match answer.status {
                 200 => {}
                 304 => {
-                    assert!(first && !forced && self.etag.is_some(), "sync 2.3: a 304 unasked");
+                    assert!(
+                        first && !forced && self.etag.is_some(),
+                        "304 to an unconditional pull"
+                    );
                     return Pulled::NotModified;
                 }
                 other if first => return Pulled::Refused(other),
@@ -70,7 +73,7 @@ impl Device {
                 return Pulled::Applied { pages: number };
             }
         }
-        panic!("sync 2.5: more than {MAX_PAGES} pages");
+        panic!("a pull of more than {MAX_PAGES} pages");
     }
 
     async fn request_page(
@@ -95,20 +98,23 @@ impl Device {
 
     /// Asserts the rules of every page.
     fn check(&self, page: &Page, since: Moment, first: bool, forced: bool) {
-        let grows = !page.more || page.timestamp > since;
-        assert!(grows, "sync 2.5, client loop: more to come, and the cursor stands");
+        let cursor_grows = page.timestamp > since;
+        assert!(!page.more || cursor_grows, "more to come, but the cursor does not grow");
         if self.generation == Generation::March {
-            assert!(!page.more, "sync 2.1: no limit was asked for, and March knows no pages");
+            assert!(!page.more, "a pull without a limit has one page");
             return;
         }
-        assert!(!first || page.etag.is_some(), "sync 2.5: a page without an ETag");
+        assert!(!first || page.etag.is_some(), "the first page has an ETag");
 
         let known = if first && forced { None } else { self.catalog };
         if known.is_some() && page.catalog == known {
             let skipped = !page.has_personas && !page.has_policy;
-            assert!(skipped, "sync 2.5, catalog skip: the catalogue although it is known");
+            assert!(skipped, "a known catalogue is not sent");
         }
-        assert!(page.timestamp <= self.time.now().plus_seconds(1), "sync 2.5: a cursor ahead");
+        assert!(
+            page.timestamp <= self.time.now().plus_seconds(1),
+            "the cursor is ahead of the server's clock"
+        );
     }
 
     fn applied(&mut self, etag: Option<String>, catalog: Option<i64>) {
@@ -182,9 +188,9 @@ impl Device {
             let hidden: Map<String, Value> = serde_json::from_slice(&json).expect("our own JSON");
             for field in channel.fields().iter().filter(|it| it.sealed) {
                 let value = hidden.get(field.name).filter(|it| !it.is_null());
-                fields.extend(
-                    value.map(|it| (field.name.to_owned(), read::read(field, it, "sync 5"))),
-                );
+                fields.extend(value.map(|it| {
+                    (field.name.to_owned(), read::read(field, it, "an encrypted field"))
+                }));
             }
         }
         let &Received { created, updated, .. } = received;

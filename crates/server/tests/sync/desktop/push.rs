@@ -1,4 +1,4 @@
-//! Pushes of a device (sync section 3).
+//! Pushes of a device.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub(crate) enum Sending {
     Delivered,
     /// The response does not arrive.
     ResponseLost,
-    /// Compressed bytes whose header was lost (sync section 1).
+    /// Compressed bytes whose header was lost.
     Unlabelled,
 }
 
@@ -77,8 +77,7 @@ impl Device {
         if nothing { Pushed::Nothing } else { Pushed::Stored(decided) }
     }
 
-    /// Pushes all rows with their own times, as after encryption was enabled
-    /// (e2ee section 9).
+    /// Pushes all rows with their own times, as after encryption was enabled.
     pub(crate) async fn push_all(&mut self) -> Pushed {
         self.resync();
         self.push().await
@@ -227,7 +226,7 @@ impl Device {
         debug_assert!(!batch.full || !batch.delta);
     }
 
-    /// Starts onboarding if the answer has the code that the client looks for (sync 3.6).
+    /// Starts onboarding if the answer has the code that the client looks for.
     pub(crate) fn note_encryption(&mut self, answer: &TestResponse) {
         if answer.status == 403 && answer.text().contains("e2ee_required") {
             self.onboarding = true;
@@ -237,21 +236,21 @@ impl Device {
 
 /// Parses the answer to a push, and returns the number of conflicts.
 fn conflicts(answer: &TestResponse, sent: &Sent) -> usize {
-    let body = object(answer, "sync 3.3");
-    moment(body.get("serverTimestamp"), "sync 3.3 serverTimestamp");
+    let body = object(answer, "a push");
+    moment(body.get("serverTimestamp"), "serverTimestamp of a push");
     let conflicts = body
         .get("conflicts")
-        .map(|it| it.as_array().expect("sync 3.3 conflicts").as_slice())
+        .map(|it| it.as_array().expect("conflicts are an array").as_slice())
         .unwrap_or_default();
     for conflict in conflicts {
-        let entity = text(conflict.get("entity"), "sync 1, required members: entity");
-        let resolution = text(conflict.get("resolution"), "sync 1, required members: resolution");
-        let known = ["server_wins", "client_wins"].contains(&resolution.as_str());
-        assert!(known, "row 2: resolution {resolution}");
+        let entity = text(conflict.get("entity"), "entity of a conflict");
+        let resolution = text(conflict.get("resolution"), "resolution of a conflict");
+        let is_known = ["server_wins", "client_wins"].contains(&resolution.as_str());
+        assert!(is_known, "an unknown resolution: {resolution}");
         if entity != "settings" {
-            let id = guid(conflict.get("id"), "sync 3.3 id");
+            let id = guid(conflict.get("id"), "id of a conflict");
             let was_pushed = sent.versions.iter().any(|it| it.0.name() == entity && it.1.id == id);
-            assert!(was_pushed, "sync 3.3: a conflict about {entity} {id}, which was not pushed");
+            assert!(was_pushed, "a conflict about {entity} {id}, which was not pushed");
         }
     }
     conflicts.len()

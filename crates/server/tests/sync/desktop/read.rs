@@ -1,5 +1,5 @@
 //! Parsers as strict as the client's: input that would stop a client fails the
-//! test (sync section 1).
+//! test.
 
 use std::collections::BTreeMap;
 
@@ -33,21 +33,19 @@ pub(crate) struct Received {
     pub(crate) sealed: Option<Blobs>,
 }
 
-/// Returns the answer's object, which must be without nulls (row 25).
-pub(crate) fn object<'a>(answer: &'a TestResponse, section: &str) -> &'a Map<String, Value> {
-    let object = answer
-        .body
-        .as_object()
-        .unwrap_or_else(|| panic!("{section}: no object: {}", answer.text()));
+/// Returns the answer's object, which must be without nulls.
+pub(crate) fn object<'a>(answer: &'a TestResponse, place: &str) -> &'a Map<String, Value> {
+    let object =
+        answer.body.as_object().unwrap_or_else(|| panic!("{place}: no object: {}", answer.text()));
     for (name, value) in object {
-        no_nulls(value, &format!("{section}, row 25: {name}"));
+        no_nulls(value, &format!("{place}.{name}"));
     }
     object
 }
 
 pub(crate) fn no_nulls(value: &Value, place: &str) {
     match value {
-        Value::Null => panic!("{place}: null"),
+        Value::Null => panic!("{place}: a null is never sent"),
         Value::Array(all) => all.iter().for_each(|it| no_nulls(it, place)),
         Value::Object(all) => {
             all.iter().for_each(|(name, it)| no_nulls(it, &format!("{place}.{name}")));
@@ -59,15 +57,15 @@ pub(crate) fn no_nulls(value: &Value, place: &str) {
 pub(crate) fn moment(value: Option<&Value>, place: &str) -> Moment {
     let text = value.and_then(Value::as_str);
     let parsed = text.and_then(Moment::parse);
-    parsed.unwrap_or_else(|| panic!("{place}: sync 1, a DateTime ends in Z: {value:?}"))
+    parsed.unwrap_or_else(|| panic!("{place}: a time ends in Z: {value:?}"))
 }
 
 pub(crate) fn guid(value: Option<&Value>, place: &str) -> String {
     let text = value.and_then(Value::as_str).unwrap_or_default();
     let groups: Vec<usize> = text.split('-').map(str::len).collect();
-    let lower = text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f' | b'-'));
-    let right = groups == [8, 4, 4, 4, 12] && lower;
-    assert!(right, "{place}: sync 1, row 29: a Guid is hyphenated and in lower case: {value:?}");
+    let is_lower = text.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f' | b'-'));
+    let is_guid = groups == [8, 4, 4, 4, 12] && is_lower;
+    assert!(is_guid, "{place}: an id is hyphenated and in lower case: {value:?}");
     text.to_owned()
 }
 
@@ -77,23 +75,24 @@ pub(crate) fn text(value: Option<&Value>, place: &str) -> String {
 }
 
 fn list<'a>(value: Option<&'a Value>, place: &str) -> &'a [Value] {
-    // Absent is empty; anything else must be a list.
     value.map_or(&[], |it| {
-        it.as_array().unwrap_or_else(|| panic!("{place}: sync 1, Containers: {it}"))
+        it.as_array().unwrap_or_else(|| panic!("{place}: a list is an array or absent: {it}"))
     })
 }
 
 /// Parses the answer to a pull.
 pub(crate) fn page(answer: &TestResponse) -> Page {
-    let body = object(answer, "sync 2.2");
+    let body = object(answer, "a pull");
     let mut page = Page {
-        timestamp: moment(body.get("serverTimestamp"), "sync 2.2 serverTimestamp"),
+        timestamp: moment(body.get("serverTimestamp"), "serverTimestamp of a pull"),
         rows: Vec::new(),
         deleted: Vec::new(),
-        more: body.get("hasMore").is_some_and(|it| it.as_bool().expect("sync 2.2 hasMore")),
-        catalog: body.get("catalogVersion").map(|it| it.as_i64().expect("sync 1, int64")),
-        has_personas: body.get("managedPersonas").is_some_and(personas),
-        has_policy: body.get("clientPolicy").is_some_and(policy),
+        more: body.get("hasMore").is_some_and(|it| it.as_bool().expect("hasMore is a boolean")),
+        catalog: body
+            .get("catalogVersion")
+            .map(|it| it.as_i64().expect("catalogVersion is an integer")),
+        has_personas: body.contains_key("managedPersonas"),
+        has_policy: body.contains_key("clientPolicy"),
         etag: etag(answer),
     };
     if let Some(settings) = body.get("settings") {
@@ -101,25 +100,32 @@ pub(crate) fn page(answer: &TestResponse) -> Page {
     }
     for channel in Channel::ROWS {
         let Some(changes) = body.get(channel.name()) else { continue };
-        let place = format!("sync 2.2 {}", channel.name());
+        let place = format!("{} of a pull", channel.name());
         let changes = changes.as_object().unwrap_or_else(|| panic!("{place}: {changes}"));
         let rows = list(changes.get(channel.list()), &place);
         page.rows.extend(rows.iter().map(|it| (channel, received(channel, it))));
         let gone = list(changes.get("deleted"), &place).iter();
         page.deleted.extend(gone.map(|it| (channel, guid(Some(it), &place))));
     }
+    if let Some(snapshot) = body.get("managedPersonas") {
+        assert_personas(snapshot);
+    }
+    if let Some(snapshot) = body.get("clientPolicy") {
+        text(snapshot.get("document"), "document of the client policy");
+    }
+
     for name in ["plugins", "researchSessions"] {
-        let changes = body.get(name).map(|it| it.as_object().expect("sync 2.2: an object"));
+        let changes = body.get(name).map(|it| it.as_object().expect("changes are an object"));
         for plugin in list(changes.and_then(|it| it.get("upserted")), name) {
-            guid(plugin.get("id"), &format!("sync 4, {name}"));
-            moment(plugin.get("updatedAt"), &format!("sync 4, {name}"));
+            guid(plugin.get("id"), name);
+            moment(plugin.get("updatedAt"), name);
         }
     }
     page
 }
 
-fn personas(snapshot: &Value) -> bool {
-    let place = "sync 4, SyncManagedPersonaSnapshot";
+fn assert_personas(snapshot: &Value) {
+    let place = "the snapshot of managed personas";
     for persona in snapshot["personas"].as_array().expect(place) {
         guid(persona.get("id"), place);
         assert_eq!(persona["isManaged"], true, "{place}");
@@ -127,24 +133,18 @@ fn personas(snapshot: &Value) -> bool {
     for id in list(snapshot.get("recentlyRemoved"), place) {
         guid(Some(id), place);
     }
-    true
-}
-
-fn policy(snapshot: &Value) -> bool {
-    text(snapshot.get("document"), "sync 4, SyncClientPolicySnapshot");
-    true
 }
 
 pub(crate) fn etag(answer: &TestResponse) -> Option<String> {
     let tag = answer.header("etag")?;
     let quoted = tag.strip_prefix("W/").unwrap_or(tag);
-    let form = quoted.len() > 2 && quoted.starts_with('"') && quoted.ends_with('"');
-    assert!(form, "sync 2.5 ETag: {tag}");
+    let is_quoted = quoted.len() > 2 && quoted.starts_with('"') && quoted.ends_with('"');
+    assert!(is_quoted, "an ETag is quoted: {tag}");
     Some(tag.to_owned())
 }
 
 pub(crate) fn received(channel: Channel, row: &Value) -> Received {
-    let place = format!("sync 4, {}", channel.name());
+    let place = format!("a row of {}", channel.name());
     let fields = row.as_object().unwrap_or_else(|| panic!("{place}: {row}"));
     let updated_at = fields.get(channel.changed()).or_else(|| fields.get("createdAt"));
     let updated = moment(updated_at, &place);
@@ -160,8 +160,8 @@ pub(crate) fn received(channel: Channel, row: &Value) -> Received {
         let value = read(field, value, &place);
         if field.sealed && sealed.is_some() {
             let blank = field.blank.map(|it| serde_json::from_str::<Value>(it).expect("JSON"));
-            assert!(blank.is_none_or(|it| it == value), "sync 5: {} in the clear", field.name);
-            assert!(field.blank.is_some(), "sync 5: {} in the clear: {row}", field.name);
+            assert!(blank.is_some(), "{} of an encrypted row is in the clear: {row}", field.name);
+            assert_eq!(blank, Some(value), "{} of an encrypted row is in the clear", field.name);
         } else {
             open.insert(field.name.to_owned(), value);
         }
@@ -178,7 +178,7 @@ pub(crate) fn blobs(row: &Value, place: &str) -> Option<Blobs> {
 /// Parses a value like the client, with normalised times.
 pub(crate) fn read(field: &Field, value: &Value, place: &str) -> Value {
     let place = format!("{place}.{}", field.name);
-    let right = match field.kind {
+    let has_kind = match field.kind {
         Kind::Text => value.is_string(),
         Kind::Int => value.is_i64(),
         Kind::Bool => value.is_boolean(),
@@ -192,6 +192,6 @@ pub(crate) fn read(field: &Field, value: &Value, place: &str) -> Value {
             })
         }),
     };
-    assert!(right, "{place}: sync 1 and 4, not a {:?}: {value}", field.kind);
+    assert!(has_kind, "{place}: not a {:?}: {value}", field.kind);
     value.clone()
 }

@@ -37,7 +37,7 @@ impl Row {
             ("emoji", _) => json!("🧭"),
             ("accentColor", _) => json!("#00AA7F"),
             ("data", _) => json!(json!({ "said": words }).to_string()),
-            // Unique, or the client would merge two rows (sync 2.4).
+            // Unique, or the client would merge two rows.
             ("endpoint", _) => json!(format!("https://{id}.example.org/v1")),
             ("toolScope", _) => json!(2),
             (_, Kind::Text) => json!(format!("{name} of {words} + <ä> 🎈")),
@@ -70,7 +70,7 @@ impl Row {
 
     /// Returns the parts that two devices with the same row agree on: times at
     /// the precision of the server, and of a memory the fields that the client
-    /// applies (sync 2.4).
+    /// applies.
     pub(crate) fn shared(&self, channel: Channel) -> Self {
         let mut shared = self.clone();
         let has_created = channel != Channel::Settings;

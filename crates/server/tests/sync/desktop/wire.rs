@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::device::Device;
 
-/// Minimum interval between two requests (sync section 9).
+/// Minimum interval between two requests.
 const PACE: Duration = Duration::from_millis(100);
 /// Maximum wait after a 429 before the client gives up.
 const MAX_WAIT_SECONDS: u64 = 30;
@@ -73,7 +73,7 @@ impl Device {
     }
 
     /// Sends a request, and retries it after short rate limits: then without its
-    /// `Content-Encoding`, which the client loses (sync section 1).
+    /// `Content-Encoding`, which the client loses.
     pub(crate) async fn call(
         &mut self,
         method: &str,
@@ -93,7 +93,7 @@ impl Device {
             let wait = answer
                 .header("retry-after")
                 .and_then(|it| it.parse::<u64>().ok())
-                .expect("sync section 9: a 429 says in seconds when to come again");
+                .expect("a 429 has a Retry-After in seconds");
             if wait > MAX_WAIT_SECONDS {
                 return answer;
             }
@@ -109,7 +109,7 @@ impl Device {
     pub(crate) async fn log_in(&mut self) {
         let credentials = json!({ "email": self.email, "password": PASSWORD });
         let envelope = self.post_bare("/auth/login/local", &credentials).await;
-        assert_eq!(envelope.status, 200, "e2ee section 3: {}", envelope.text());
+        assert_eq!(envelope.status, 200, "a sign-in: {}", envelope.text());
         self.store_tokens(&envelope);
     }
 
@@ -125,12 +125,11 @@ impl Device {
             return;
         }
         let token = self.client.refresh.clone();
-        let next_response =
-            self.post_bare("/auth/refresh", &json!({ "refreshToken": token })).await;
-        match next_response.status {
-            200 => self.store_tokens(&next_response),
+        let response = self.post_bare("/auth/refresh", &json!({ "refreshToken": token })).await;
+        match response.status {
+            200 => self.store_tokens(&response),
             401 => self.log_in().await,
-            other => panic!("e2ee section 3, /auth/refresh: {other} {}", next_response.text()),
+            status => panic!("a refresh: {status} {}", response.text()),
         }
     }
 
@@ -138,7 +137,7 @@ impl Device {
         let before = self.client.user.clone();
         self.client = self.client.clone().with_tokens(&envelope.body);
         let after = &self.client.user;
-        assert!(before.is_none() || before == *after, "e2ee section 2, user.id: its spelling");
+        assert!(before.is_none() || before == *after, "the spelling of a user's id never changes");
         let lives = envelope.body["expiresIn"].as_i64().unwrap_or(840);
         self.fresh_until = self.time.now().plus_seconds(lives - (lives / 2).min(60));
     }

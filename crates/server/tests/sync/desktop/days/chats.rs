@@ -26,7 +26,7 @@ fn assert_same(one: &Device, other: &Device, id: &str) {
         without_nulls(&mut chat);
         if let Some(fields) = chat.as_object_mut() {
             fields.remove("lastAccessedAt");
-            // Stored to the microsecond (row 28).
+            // Stored to the microsecond.
             fields.retain(|name, _| !name.ends_with("At"));
         }
         chat["messages"].as_array_mut().into_iter().flatten().for_each(|it| {
@@ -34,7 +34,7 @@ fn assert_same(one: &Device, other: &Device, id: &str) {
         });
         chat
     };
-    assert_eq!(bare(one), bare(other), "sync 6.6: a chat comes back as it was sent, {id}");
+    assert_eq!(bare(one), bare(other), "a chat is returned as it was sent: {id}");
 }
 
 fn without_nulls(value: &mut Value) {
@@ -51,7 +51,7 @@ fn without_nulls(value: &mut Value) {
 async fn two_devices(world: &World) -> (Device, Device) {
     let mut desk = world.device().await;
     let laptop = world.device().await;
-    assert!(desk.probe().await, "sync 6.1, row 51: chats are there");
+    assert!(desk.probe().await, "the server stores chats");
     (desk, laptop)
 }
 
@@ -59,34 +59,36 @@ async fn chats_are_shared_between_two_devices(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut laptop) = two_devices(&world).await;
     let chat = desk.start_chat("good morning 🎈");
-    assert_eq!(desk.put(&chat).await, Stored::Created, "sync 6.4: 201");
-    assert_eq!(desk.put(&chat).await, Stored::Replaced, "sync 6.4, LWW: equal succeeds");
+    assert_eq!(desk.put(&chat).await, Stored::Created);
+    assert_eq!(desk.put(&chat).await, Stored::Replaced, "a version of equal time is stored");
 
-    assert!(laptop.list_chats().await, "sync 6.2");
+    assert!(laptop.list_chats().await, "the chat is new");
     assert_same(&desk, &laptop, &chat);
-    assert!(!laptop.list_chats().await || !laptop.list_chats().await, "sync 6.2, Conditional: 304");
+    assert!(
+        !laptop.list_chats().await || !laptop.list_chats().await,
+        "an unchanged list is answered 304"
+    );
 
     world.advance(HOUR);
     laptop.write(&chat, "good day");
-    assert_eq!(laptop.put(&chat).await, Stored::Replaced, "sync 6.4: 200");
-    assert!(desk.list_chats().await, "sync 6.2: another's write");
+    assert_eq!(laptop.put(&chat).await, Stored::Replaced);
+    assert!(desk.list_chats().await, "a write of another device is listed");
     assert_same(&desk, &laptop, &chat);
 
     let response = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
-    assert_eq!(response.status, 200, "sync 6.3");
-    assert_eq!(response.body["lastAccessedAt"], desk.chats[&chat]["lastAccessedAt"], "sync 6.3");
+    assert_eq!(response.status, 200);
+    assert_eq!(response.body["lastAccessedAt"], desk.chats[&chat]["lastAccessedAt"]);
 
     let unknown_response = desk.get_json(&format!("/api/v1/chats/{}", Uuid::now_v7())).await;
-    assert_eq!(unknown_response.status, 404, "sync 6.3: an unknown one");
+    assert_eq!(unknown_response.status, 404, "an unknown chat");
 
-    // The creation time is immutable (sync 6.4).
     let created = response.body["createdAt"].clone();
     world.advance(HOUR);
     desk.chats.get_mut(&chat).expect("a chat")["createdAt"] = json!("2020-01-01T00:00:00Z");
     desk.write(&chat, "good night");
-    assert_eq!(desk.put(&chat).await, Stored::Replaced, "sync 6.4, createdAt: silently kept");
+    assert_eq!(desk.put(&chat).await, Stored::Replaced, "a changed creation time is no error");
     let response = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
-    assert_eq!(response.body["createdAt"], created, "sync 6.4: createdAt is immutable");
+    assert_eq!(response.body["createdAt"], created, "the creation time is immutable");
 }
 
 async fn concurrent_messages_are_merged(database: TestDatabase) {
@@ -99,11 +101,11 @@ async fn concurrent_messages_are_merged(database: TestDatabase) {
     laptop.write(&chat, "by the lap");
     world.advance(MINUTE);
     desk.write(&chat, "by the desk");
-    assert_eq!(desk.put(&chat).await, Stored::Replaced, "sync 6.4");
-    assert_eq!(laptop.put(&chat).await, Stored::Merged, "sync 6.4, row 21: 409 with the document");
+    assert_eq!(desk.put(&chat).await, Stored::Replaced);
+    assert_eq!(laptop.put(&chat).await, Stored::Merged, "a conflict carries the document");
 
     desk.list_chats().await;
-    assert_eq!(desk.words(&chat), ["first", "by the desk", "by the lap"], "sync 6.4, 409");
+    assert_eq!(desk.words(&chat), ["first", "by the desk", "by the lap"]);
     assert_same(&desk, &laptop, &chat);
 }
 
@@ -116,14 +118,14 @@ async fn a_chat_that_was_uploaded_late_is_listed(database: TestDatabase) {
     let late_chat = desk.start_chat("late, and early");
     desk.put(&late_chat).await;
     laptop.list_chats().await;
-    assert_eq!(laptop.chats.len(), 1, "sync 6.2");
+    assert_eq!(laptop.chats.len(), 1);
 
     world.advance(HOUR);
     desk.put(&early_chat).await;
 
     laptop.list_chats().await;
 
-    assert!(laptop.chats.contains_key(&early_chat), "sync 6.2, Gap");
+    assert!(laptop.chats.contains_key(&early_chat), "the time of arrival counts too");
 }
 
 async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabase) {
@@ -138,7 +140,7 @@ async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabas
         desk.delete_chat(chat).await;
         desk.delete_chat(chat).await;
         let response = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
-        assert_eq!(response.status, 404, "sync 6.3: a tombstone");
+        assert_eq!(response.status, 404, "a deleted chat is not returned");
     }
     desk.delete_chat(&Uuid::now_v7().to_string()).await;
 
@@ -147,21 +149,24 @@ async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabas
     world.advance(MINUTE);
     laptop.write(&back, "newer than its deletion");
     let stored = laptop.put(&back).await;
-    assert!(!matches!(stored, Stored::Dropped(_)), "sync 6.4, PUT on a tombstone: {stored:?}");
+    assert!(
+        !matches!(stored, Stored::Dropped(_)),
+        "a newer version revives a deleted chat: {stored:?}"
+    );
 
     let mut phone = world.device().await;
     phone.list_chats().await;
-    assert!(!phone.chats.contains_key(&deleted_chat), "row 34: an old chat revived itself");
-    assert!(phone.chats.contains_key(&back), "sync 6.4: undelete if newer");
+    assert!(!phone.chats.contains_key(&deleted_chat), "an old version revived a deleted chat");
+    assert!(phone.chats.contains_key(&back), "a newer version revives a deleted chat");
     laptop.list_chats().await;
-    assert!(!laptop.chats.contains_key(&deleted_chat), "sync 6.2: `deleted` on every page");
-    assert!(laptop.chats.contains_key(&back), "sync 6.4: undelete if newer");
+    assert!(!laptop.chats.contains_key(&deleted_chat), "the deletion was not received");
+    assert!(laptop.chats.contains_key(&back), "a newer version revives a deleted chat");
 }
 
 async fn a_new_device_receives_every_chat(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut laptop) = two_devices(&world).await;
-    // More than a page (sync 6.2: a hundred by default).
+    // More than a page, which has a hundred by default.
     for number in 0..130 {
         desk.start_chat(&format!("chat {number}"));
     }
@@ -169,7 +174,7 @@ async fn a_new_device_receives_every_chat(database: TestDatabase) {
 
     laptop.list_chats().await;
 
-    assert_eq!(laptop.chats.len(), 130, "sync 6.2, Loop: until there is no more");
+    assert_eq!(laptop.chats.len(), 130, "pages follow until there is no more");
     for id in desk.chats.keys() {
         assert_same(&desk, &laptop, id);
     }

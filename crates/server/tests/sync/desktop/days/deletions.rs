@@ -1,4 +1,4 @@
-//! Tests of deletions against edits (row 34).
+//! Tests of deletions against edits: the later one wins.
 
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
@@ -38,13 +38,13 @@ fn delete_all(device: &mut Device, rows: &[(Channel, String)]) {
 
 fn assert_deleted(device: &Device, rows: &[(Channel, String)], reason: &str) {
     for (channel, id) in editable(rows) {
-        assert_eq!(device.get(*channel, id), None, "row 34: {reason}: {channel:?}");
+        assert_eq!(device.get(*channel, id), None, "{reason}: {channel:?}");
     }
 }
 
 fn assert_edited(device: &Device, rows: &[(Channel, String)], reason: &str) {
     for (channel, id) in editable(rows) {
-        assert_eq!(device.content(*channel, id), Some("edited"), "row 34: {reason}: {channel:?}");
+        assert_eq!(device.content(*channel, id), Some("edited"), "{reason}: {channel:?}");
     }
 }
 
@@ -150,22 +150,17 @@ async fn a_repeated_deletion_is_not_a_change(database: TestDatabase) {
     // The laptop receives it and repeats it; the others receive nothing.
     laptop.cycle().await;
     let echo = laptop.cycle().await.pushed;
-    assert!(
-        matches!(echo, Pushed::Stored(_)),
-        "sync 3.4: a pulled delete is pushed again: {echo:?}"
-    );
+    assert!(matches!(echo, Pushed::Stored(_)), "a pulled deletion is pushed again: {echo:?}");
     laptop.settle().await;
 
     for device in [&mut desk, &mut phone] {
         let pulled = device.cycle().await.pulled;
-        let again = "sync 3.4, Idempotency: a deletion of what is deleted restamped it";
-        assert_eq!(pulled, Pulled::NotModified, "{again}");
+        assert_eq!(pulled, Pulled::NotModified, "a repeated deletion was stamped anew");
     }
 
-    // Unknown ids are ignored.
     desk.deleted.insert((Channel::Todos, Uuid::now_v7().to_string()));
     let unknown = desk.cycle().await.pushed;
-    assert_eq!(unknown, Pushed::Stored(0), "sync 3.4, Delete: unknown ids are ignored");
+    assert_eq!(unknown, Pushed::Stored(0), "deletions of unknown ids are ignored");
     settle([&mut desk, &mut laptop, &mut phone]).await;
 }
 
@@ -176,18 +171,19 @@ async fn a_deleted_column_stays_on_devices_that_ignore_the_deletion(database: Te
     world.advance(HOUR);
     desk.delete(column.0, &column.1);
     settle([&mut desk, &mut laptop]).await;
-    assert!(
-        laptop.get(column.0, &column.1).is_some(),
-        "sync 2.4, kanbanColumns.deleted is ignored"
-    );
+    assert!(laptop.get(column.0, &column.1).is_some(), "clients ignore deletions of columns");
 
     // A full resync pushes a version that is older than the deletion.
     laptop.resync();
     settle([&mut laptop, &mut desk]).await;
-    assert_eq!(desk.get(column.0, &column.1), None, "row 34: an old column came back");
+    assert_eq!(desk.get(column.0, &column.1), None, "an old version revived a deleted column");
 
     world.advance(MINUTE);
     laptop.edit(column.0, &column.1, "edited");
     settle([&mut laptop, &mut desk]).await;
-    assert_eq!(desk.content(column.0, &column.1), Some("edited"), "row 34: a newer one comes back");
+    assert_eq!(
+        desk.content(column.0, &column.1),
+        Some("edited"),
+        "a newer version revives a deleted column"
+    );
 }

@@ -27,7 +27,7 @@ fn agree(old: &Device, new: &Device, when: &str) {
     let left = shared(old);
     let right = shared(new);
     for key in left.keys().chain(right.keys()) {
-        assert_eq!(left.get(key), right.get(key), "row 34 and sync 2.4, {when}: {key:?}");
+        assert_eq!(left.get(key), right.get(key), "{when}: {key:?}");
     }
 }
 
@@ -45,7 +45,7 @@ async fn a_march_client_beside_a_new_one_revives_nothing(database: TestDatabase)
     settle([&mut old_device, &mut new_device]).await;
     agree(&old_device, &new_device, "in the morning");
     for (channel, id) in of_new.iter().filter(|it| old_device.knows(it.0)) {
-        assert!(old_device.get(*channel, id).is_some(), "sync 2.1, March: {channel:?} is missing");
+        assert!(old_device.get(*channel, id).is_some(), "{channel:?} did not reach the old client");
     }
 
     world.advance(HOUR);
@@ -57,7 +57,7 @@ async fn a_march_client_beside_a_new_one_revives_nothing(database: TestDatabase)
     old_device.cycle().await;
     settle([&mut old_device, &mut new_device]).await;
     for (channel, id) in editable(&of_old) {
-        let why = "row 34: a client that repeats every row brought one back";
+        let why = "a client that repeats every row brought one back";
         assert_eq!(new_device.get(*channel, id), None, "{why}: {channel:?}");
         assert_eq!(old_device.get(*channel, id), None, "{why}: {channel:?}");
     }
@@ -70,8 +70,8 @@ async fn a_march_client_beside_a_new_one_revives_nothing(database: TestDatabase)
     old_device.edit(todo.0, &todo.1, "by March");
     new_device.edit(memory.0, &memory.1, "by autumn");
     settle([&mut old_device, &mut new_device]).await;
-    assert_eq!(new_device.content(todo.0, &todo.1), Some("by March"), "sync 1, March push");
-    assert_eq!(old_device.content(memory.0, &memory.1), Some("by autumn"), "sync 2.1, March pull");
+    assert_eq!(new_device.content(todo.0, &todo.1), Some("by March"));
+    assert_eq!(old_device.content(memory.0, &memory.1), Some("by autumn"));
 
     // Both are idle: the old one pushes everything in every cycle, and the new
     // one still receives nothing new.
@@ -79,7 +79,7 @@ async fn a_march_client_beside_a_new_one_revives_nothing(database: TestDatabase)
         world.advance(MINUTE * 5);
         old_device.cycle().await;
         let pulled = new_device.cycle().await.pulled;
-        assert_eq!(pulled, Pulled::NotModified, "sync 3.4, Idempotency: rows that are no news");
+        assert_eq!(pulled, Pulled::NotModified, "repeated rows are not pulled again");
     }
 }
 
@@ -97,13 +97,9 @@ async fn repeated_settings_are_not_pushed_back(database: TestDatabase) {
         world.advance(MINUTE * 5);
         old_device.cycle().await;
         let pushed = new_device.cycle().await.pushed;
-        assert_eq!(pushed, Pushed::Nothing, "sync 3.1, settings: omitted while they are the same");
+        assert_eq!(pushed, Pushed::Nothing, "unchanged settings are omitted");
     }
-    assert_eq!(
-        new_device.content(Channel::Settings, SETTINGS),
-        Some("C:\\March"),
-        "sync 3.2, March"
-    );
+    assert_eq!(new_device.content(Channel::Settings, SETTINGS), Some("C:\\March"));
     agree(&old_device, &new_device, "after many repetitions");
 }
 
@@ -129,10 +125,10 @@ async fn a_spring_client_works_beside_a_new_one(database: TestDatabase) {
     agree(&old_device, &new_device, "after pushes in Pascal case");
     for (channel, id) in editable(&of_new) {
         let content = new_device.content(*channel, id);
-        assert_eq!(content, Some("in Pascal case"), "sync 1, Push writer (between): {channel:?}");
+        assert_eq!(content, Some("in Pascal case"), "names in Pascal case are read: {channel:?}");
     }
     assert!(
         editable(&of_old).all(|(channel, id)| new_device.get(*channel, id).is_none()),
-        "sync 1"
+        "deletions in Pascal case are read"
     );
 }

@@ -27,12 +27,12 @@ async fn two_devices_stay_in_sync_all_day(database: TestDatabase) {
     let rows = one_of_each(&mut desk, "the desk");
     let others = one_of_each(&mut laptop, "the lap");
     let pushed = desk.cycle().await.pushed;
-    assert_eq!(pushed, Pushed::Stored(0), "sync 3.3: nothing of a first push is a conflict");
+    assert_eq!(pushed, Pushed::Stored(0), "no row of a first push is a conflict");
 
     settle([&mut desk, &mut laptop]).await;
     agree(&desk, &laptop, "in the morning");
     for (channel, id) in rows.iter().chain(&others) {
-        assert!(laptop.get(*channel, id).is_some(), "sync 2.2: the lap lacks {channel:?} {id}");
+        assert!(laptop.get(*channel, id).is_some(), "the laptop lacks {channel:?} {id}");
     }
 
     // Before noon: edits in both directions, and an unknown enum value.
@@ -45,12 +45,12 @@ async fn two_devices_stay_in_sync_all_day(database: TestDatabase) {
     settle([&mut desk, &mut laptop]).await;
     agree(&desk, &laptop, "before noon");
     for (channel, id) in editable(&rows) {
-        assert_eq!(laptop.content(*channel, id), Some("said at the desk"), "sync 2.4: {channel:?}");
+        assert_eq!(laptop.content(*channel, id), Some("said at the desk"), "{channel:?}");
     }
 
     let priority = &laptop.store[todo].fields["priority"];
-    assert_eq!(*priority, 17, "sync 4, enum numbers: unknown ones are given back");
-    assert_eq!(laptop.content(Channel::Settings, SETTINGS), Some("C:\\Desk"), "sync 4, settings");
+    assert_eq!(*priority, 17, "unknown enum values are returned");
+    assert_eq!(laptop.content(Channel::Settings, SETTINGS), Some("C:\\Desk"));
 
     // The afternoon: both edit the same rows, and the later edit wins.
     world.advance(HOUR * 3);
@@ -62,7 +62,7 @@ async fn two_devices_stay_in_sync_all_day(database: TestDatabase) {
     settle([&mut desk, &mut laptop]).await;
     agree(&desk, &laptop, "in the afternoon");
     for (channel, id) in editable(&rows) {
-        assert_eq!(laptop.content(*channel, id), Some("the later word"), "row 2: {channel:?}");
+        assert_eq!(laptop.content(*channel, id), Some("the later word"), "{channel:?}");
     }
 
     // The evening: deletions.
@@ -73,7 +73,7 @@ async fn two_devices_stay_in_sync_all_day(database: TestDatabase) {
     settle([&mut desk, &mut laptop]).await;
     agree(&desk, &laptop, "in the evening");
     for (channel, id) in editable(&others) {
-        assert_eq!(laptop.get(*channel, id), None, "sync 3.4, Delete: {channel:?}");
+        assert_eq!(laptop.get(*channel, id), None, "{channel:?}");
     }
 
     // At night a new device signs in.
@@ -106,15 +106,15 @@ async fn a_device_with_small_pages_receives_everything(database: TestDatabase) {
         desk.create(Channel::Memories, &format!("memory {number}"));
     }
     let pushed = desk.cycle().await.pushed;
-    assert_eq!(pushed, Pushed::Stored(0), "sync 3.2: a first push in slices of 200");
+    assert_eq!(pushed, Pushed::Stored(0), "a first push is sent in several requests");
 
     let pulled = laptop.pull_by(20).await;
 
     let pages = match pulled {
         Pulled::Applied { pages } => pages,
-        other => panic!("sync 2.3: {other:?}"),
+        refusal => panic!("{refusal:?}"),
     };
-    assert!(pages > 20, "sync 2.1: the limit caps each collection: {pages} pages");
+    assert!(pages > 20, "the limit caps each collection: {pages} pages");
     settle([&mut laptop, &mut desk]).await;
     agree(&laptop, &desk, "after many pages");
 }
@@ -131,7 +131,7 @@ async fn idle_devices_receive_not_modified(database: TestDatabase) {
     assert_eq!(
         laptop.cycle().await.pulled,
         Pulled::Applied { pages: 1 },
-        "sync 2.5: another's write"
+        "a write of another device is pulled"
     );
 
     desk.settle().await;
@@ -140,17 +140,17 @@ async fn idle_devices_receive_not_modified(database: TestDatabase) {
         world.advance(MINUTE * 5);
         for device in [&mut desk, &mut laptop] {
             let cycle = device.cycle().await;
-            assert_eq!(cycle.pushed, Pushed::Nothing, "sync 3.2, Delta: inclusive, but settled");
-            assert_eq!(cycle.pulled, Pulled::NotModified, "sync 2.5, 304 reachability");
+            assert_eq!(cycle.pushed, Pushed::Nothing, "no change, no push");
+            assert_eq!(cycle.pulled, Pulled::NotModified, "an idle account is answered 304");
         }
     }
-    assert!(laptop.get(Channel::Todos, &todo).is_some(), "sync 2.2");
+    assert!(laptop.get(Channel::Todos, &todo).is_some());
 
-    // A chat is not a row, but changes the account's data version (sync 6.7).
+    // A chat is not a row, but changes the account's data version.
     let chat = laptop.start_chat("hello");
     laptop.put(&chat).await;
     let pulled = desk.cycle().await.pulled;
-    assert_eq!(pulled, Pulled::Applied { pages: 1 }, "sync 6.7: a chat bumps the data version");
+    assert_eq!(pulled, Pulled::Applied { pages: 1 }, "a chat changes the data version");
     desk.settle().await;
 }
 
@@ -161,7 +161,7 @@ async fn a_push_that_is_repeated_after_a_lost_answer_is_harmless(database: TestD
     let rows = one_of_each(&mut desk, "first");
     assert_eq!(desk.push_as(Sending::ResponseLost).await, Pushed::Lost);
     let again = desk.cycle().await.pushed;
-    assert_eq!(again, Pushed::Stored(0), "sync 3.4, Idempotency: a replay is no conflict");
+    assert_eq!(again, Pushed::Stored(0), "a repeated push is no conflict");
     settle([&mut desk, &mut laptop]).await;
     agree(&desk, &laptop, "after a replay");
 
@@ -175,5 +175,5 @@ async fn a_push_that_is_repeated_after_a_lost_answer_is_harmless(database: TestD
     desk.cycle().await;
     settle([&mut desk, &mut laptop]).await;
     agree(&desk, &laptop, "after deletions that came twice");
-    assert!(editable(&rows).all(|(channel, id)| laptop.get(*channel, id).is_none()), "sync 3.4");
+    assert!(editable(&rows).all(|(channel, id)| laptop.get(*channel, id).is_none()));
 }

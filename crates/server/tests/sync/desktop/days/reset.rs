@@ -6,6 +6,8 @@ use pia_testkit::databases::TestDatabase;
 use super::{HOUR, agree, editable, one_of_each, settle};
 use crate::desktop::encryption::Signature;
 use crate::desktop::fields::Channel;
+use crate::desktop::keys::DeviceKeys;
+use crate::desktop::pull::Pulled;
 use crate::desktop::push::Pushed;
 use crate::desktop::world::World;
 
@@ -29,18 +31,19 @@ async fn a_reset_reaches_the_other_device_and_both_start_over(database: TestData
 
     world.advance(HOUR);
     desk.reset().await;
-    assert_eq!(desk.e2ee_status().await["isEnabled"], false, "spec, reset: not encrypted");
+    assert_eq!(desk.e2ee_status().await["isEnabled"], false, "a reset ends encryption");
 
     let cycle = laptop.cycle().await;
-    assert!(cycle.revoked, "sync 7: the device is missing, and the reset bumped the version");
+    assert!(cycle.revoked, "a reset removes all devices, and their next pull is a change");
     let response = desk.get_json("/api/v1/chats?includeDeleted=true").await;
-    assert_eq!(response.body["chats"], serde_json::json!([]), "row 60: a reset empties chats too");
+    assert_eq!(response.body["chats"], serde_json::json!([]), "a reset deletes chats too");
     let blob = desk.get_json("/api/e2ee/recovery/wrapped-umk").await;
-    assert_eq!(blob.status, 404, "spec, reset: the key material is gone");
+    assert_eq!(blob.status, 404, "a reset deletes the recovery copy");
 
     // They start over, first in plaintext and then encrypted.
-    (desk.umk, desk.keys) = (None, crate::desktop::keys::DeviceKeys::generate());
-    assert!(matches!(desk.push_all().await, Pushed::Stored(_)), "spec, reset: not encrypted");
+    desk.umk = None;
+    desk.keys = DeviceKeys::generate();
+    assert!(matches!(desk.push_all().await, Pushed::Stored(_)), "plain rows are accepted");
 
     laptop.resync();
     settle([&mut laptop, &mut desk]).await;
@@ -52,7 +55,7 @@ async fn a_reset_reaches_the_other_device_and_both_start_over(database: TestData
     settle([&mut laptop, &mut desk]).await;
     agree(&laptop, &desk, "encrypted again");
     for (channel, id) in &rows {
-        assert!(laptop.get(*channel, id).is_some(), "sync 3.2, First sync: {channel:?} is missing");
+        assert!(laptop.get(*channel, id).is_some(), "{channel:?} was not pushed again");
     }
 }
 
@@ -66,14 +69,14 @@ async fn a_plain_account_is_filled_again_after_a_reset(database: TestDatabase) {
     for (channel, id) in editable(&rows) {
         desk.delete(*channel, id);
     }
-    let at = desk.cycle().await;
-    assert_eq!(at.pushed, Pushed::Stored(0), "sync 3.4, Delete");
+    let cycle = desk.cycle().await;
+    assert_eq!(cycle.pushed, Pushed::Stored(0), "deletions are no conflict");
     assert!(laptop.get(Channel::Todos, &rows[6].1).is_some(), "it has not received the deletion");
 
     desk.reset().await;
-    // A stored ETag and the cursors are of the previous epoch (row 60).
+    // A stored ETag and the cursors are of the previous epoch.
     let pulled = desk.pull().await;
-    assert_ne!(pulled, crate::desktop::pull::Pulled::NotModified, "row 60: the epoch of an ETag");
+    assert_ne!(pulled, Pulled::NotModified, "a reset invalidates ETags");
     for device in [&mut desk, &mut laptop] {
         device.resync();
         device.deleted.clear();
@@ -82,7 +85,7 @@ async fn a_plain_account_is_filled_again_after_a_reset(database: TestDatabase) {
 
     agree(&laptop, &desk, "after a reset");
     for (channel, id) in &rows {
-        let reason = "sync 7: a reset leaves no tombstones, so what a device still has is new";
+        let reason = "a reset leaves no tombstones, so rows of a device are new";
         assert!(desk.get(*channel, id).is_some(), "{reason}: {channel:?}");
     }
 }

@@ -36,7 +36,11 @@ async fn devices_with_clocks_a_day_apart_converge(database: TestDatabase) {
     settle([&mut fast, &mut slow, &mut right]).await;
     let assert_content = |device: &Device, rows: &[(Channel, String)], words: &str| {
         for (channel, id) in editable(rows) {
-            assert_eq!(device.content(*channel, id), Some(words), "sync 2.4: {channel:?}");
+            assert_eq!(
+                device.content(*channel, id),
+                Some(words),
+                "the newest edit wins: {channel:?}"
+            );
         }
     };
     for device in [&fast, &slow, &right] {
@@ -45,7 +49,7 @@ async fn devices_with_clocks_a_day_apart_converge(database: TestDatabase) {
     }
 
     // The right one's edit is older than the fast one's, and loses; the server
-    // sends the winner to the loser again (row 33).
+    // sends the winner to the loser again.
     for (channel, id) in editable(&of_fast) {
         right.edit(*channel, id, "too early");
     }
@@ -54,11 +58,11 @@ async fn devices_with_clocks_a_day_apart_converge(database: TestDatabase) {
         let winner = right.content(*channel, id);
         assert!(
             winner.is_some_and(|it| it != "too early"),
-            "row 33: {channel:?} was not sent again"
+            "{channel:?}: the winner was not sent to the loser"
         );
     }
 
-    agree(&right, &fast, "row 33: the loser receives the winner");
+    agree(&right, &fast, "after an edit that lost");
     agree(&slow, &fast, "after an edit that came too early");
 }
 
@@ -68,7 +72,7 @@ async fn a_corrected_clock_loses_nothing(database: TestDatabase) {
     let mut slow = world.device().await;
     settle([&mut desk, &mut slow]).await;
     slow.skew = -DAY;
-    // Older than its cursor: the client hides these from itself (sync 3.2).
+    // Older than its cursor: the client hides these from itself.
     let rows = one_of_each(&mut slow, "of the slow one");
     settle([&mut slow, &mut desk]).await;
 
@@ -78,11 +82,11 @@ async fn a_corrected_clock_loses_nothing(database: TestDatabase) {
 
     agree(&slow, &desk, "after a full resync");
     for (channel, id) in &rows {
-        assert!(desk.get(*channel, id).is_some(), "sync 9, Full resync: {channel:?} is missing");
+        assert!(desk.get(*channel, id).is_some(), "a full resync pushes {channel:?} too");
     }
     let todo = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo");
     slow.edit(todo.0, &todo.1, "by a clock put right");
     settle([&mut slow, &mut desk]).await;
 
-    assert_eq!(desk.content(todo.0, &todo.1), Some("by a clock put right"), "sync 3.2, Delta");
+    assert_eq!(desk.content(todo.0, &todo.1), Some("by a clock put right"), "the edit is pushed");
 }

@@ -32,15 +32,18 @@ async fn a_rate_limited_push_is_accepted_when_retried_without_its_header(databas
         number += 1;
         let todo = desk.create(Channel::Todos, &format!("todo {number}"));
         let pushed = desk.push().await;
-        assert!(matches!(pushed, Pushed::Stored(0)), "sync 1, gzip without header: {pushed:?}");
+        assert!(
+            matches!(pushed, Pushed::Stored(0)),
+            "a push is stored, also without its header: {pushed:?}"
+        );
         desk.edit(Channel::Todos, &todo, "edited");
     }
     let retries = desk.retries;
     for number in 0..3 {
         let chat = desk.start_chat(&format!("chat {number}"));
-        assert_eq!(desk.put(&chat).await, Stored::Created, "sync 1, gzip without header");
+        assert_eq!(desk.put(&chat).await, Stored::Created, "a chat is stored too");
     }
-    assert!(desk.retries > retries, "spec, Chats: they draw on the sync budget");
+    assert!(desk.retries > retries, "chats draw on the budget of sync");
     desk.cycle().await;
 
     world.advance(HOUR);
@@ -57,7 +60,7 @@ async fn compressed_bodies_are_recognised_by_their_first_two_bytes(database: Tes
 
     let pushed = desk.push_as(Sending::Unlabelled).await;
 
-    assert_eq!(pushed, Pushed::Stored(0), "sync 1, gzip without header; row 1");
+    assert_eq!(pushed, Pushed::Stored(0), "gzip is recognised without a header");
     settle([&mut desk, &mut laptop]).await;
     agree(&desk, &laptop, "after bytes without a label");
 }
@@ -104,16 +107,15 @@ async fn revive_nothing_after_a_year(database: TestDatabase, generation: Generat
     settle([&mut phone, &mut away, &mut desk]).await;
     phone.list_chats().await;
     for (channel, id) in editable(&gone) {
-        let place = format!("row 34: {channel:?}");
-        assert_eq!(phone.get(*channel, id), None, "{place} came back on a new device");
-        assert_eq!(desk.get(*channel, id), None, "{place} came back where it was deleted");
+        assert_eq!(phone.get(*channel, id), None, "{channel:?} came back on a new device");
+        assert_eq!(desk.get(*channel, id), None, "{channel:?} came back where it was deleted");
     }
-    assert!(!phone.chats.contains_key(&chat), "sync 6.5: a deleted chat came back");
+    assert!(!phone.chats.contains_key(&chat), "a deleted chat came back");
     for (channel, id) in editable(&remaining).filter(|it| away.knows(it.0)) {
         let content = away.content(*channel, id);
-        assert_eq!(content, Some("a year later"), "sync 2.4: {channel:?} on the one that was away");
+        assert_eq!(content, Some("a year later"), "{channel:?} on the device that was away");
     }
     for (channel, id) in editable(&gone).filter(|it| away.knows(it.0)) {
-        assert_eq!(away.get(*channel, id), None, "sync 2.2 deleted: {channel:?} is still there");
+        assert_eq!(away.get(*channel, id), None, "the deletion of {channel:?} was not received");
     }
 }
