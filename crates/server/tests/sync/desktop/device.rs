@@ -7,6 +7,7 @@ use pia_server_testkit::client::Client;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::encryption::assert_success;
 use super::fields::{Channel, SETTINGS};
 use super::keys::{DeviceKeys, Umk};
 use super::model::Journal;
@@ -16,7 +17,7 @@ use super::push::Pushed;
 use super::row::{Row, Sealer};
 use super::world::{Time, World};
 
-/// Versions of the client with different protocols (sync section 1).
+/// Versions of the client with different protocols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Generation {
     /// March 2026: pushes every row in each cycle, with nulls, uncompressed and
@@ -189,10 +190,8 @@ impl Device {
     /// Runs one synchronisation cycle: push, then pull.
     pub(crate) async fn cycle(&mut self) -> Cycle {
         if self.umk.is_none() {
-            let status = self.get_json("/api/e2ee/status").await;
-            let text = status.text();
-            assert_eq!(status.status, 200, "e2ee 6: without a status no cycle runs: {text}");
-            assert!(status.body["isEnabled"].is_boolean(), "e2ee 6.1 E2EEStatusResponse: {text}");
+            // The client runs no cycle without this status.
+            self.e2ee_status().await;
         }
         let pushed = self.push().await;
         let pulled = self.pull().await;
@@ -208,10 +207,10 @@ impl Device {
                 return;
             }
         }
-        panic!("sync 2.5, 304 reachability: five cycles in a row were answered with a body");
+        panic!("five cycles in a row were answered with a body");
     }
 
-    /// Discards its cursor, as the client may at any time (sync section 9).
+    /// Discards its cursor, as the client may at any time.
     pub(crate) fn resync(&mut self) {
         self.cursor = None;
         self.etag = None;
@@ -222,7 +221,7 @@ impl Device {
     pub(crate) async fn reset(&mut self) {
         self.log_in().await;
         let answer = self.call("DELETE", "/api/sync/reset", &[], &[]).await;
-        assert!((200..300).contains(&answer.status), "spec, reset: {}", answer.text());
+        assert_success(&answer, "a reset");
     }
 
     /// Signs out, which discards part of the client's state, and signs in again.

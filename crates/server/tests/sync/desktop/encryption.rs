@@ -1,4 +1,4 @@
-//! Sharing of the end-to-end encryption key (e2ee sections 6 to 9).
+//! Sharing of the end-to-end encryption key : how devices enable encryption, join and recover.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -26,13 +26,14 @@ pub(crate) enum Signature {
 }
 
 /// Response to a registration.
-pub(crate) struct AccountCreationOutcome {
+pub(crate) struct DeviceRegistration {
     pub(crate) session: String,
     pub(crate) is_first: bool,
 }
 
-fn assert_success(answer: &TestResponse, section: &str) {
-    assert!((200..300).contains(&answer.status), "{section}: {}", answer.text());
+pub(super) fn assert_success(response: &TestResponse, request: &str) {
+    let is_success = (200..300).contains(&response.status);
+    assert!(is_success, "{request}: {} {}", response.status, response.text());
 }
 
 /// Returns the message that an approval signs, of texts as on the wire.
@@ -49,14 +50,14 @@ fn approval(signature: Signature, texts: [&str; 5]) -> String {
 impl Device {
     pub(crate) async fn e2ee_status(&mut self) -> Value {
         let answer = self.get_json("/api/e2ee/status").await;
-        assert_success(&answer, "e2ee 6");
-        let body = object(&answer, "e2ee 6.1 E2EEStatusResponse");
-        assert!(body["isEnabled"].is_boolean(), "e2ee 6.1 isEnabled: {}", answer.text());
+        assert_success(&answer, "the status of encryption");
+        let body = object(&answer, "the status of encryption");
+        assert!(body["isEnabled"].is_boolean(), "isEnabled is a boolean: {}", answer.text());
         answer.body
     }
 
     /// Registers the device, with a fresh session.
-    pub(crate) async fn register(&mut self) -> AccountCreationOutcome {
+    pub(crate) async fn register(&mut self) -> DeviceRegistration {
         let request = json!({
             "deviceId": self.id,
             "deviceName": "DESKTOP-42",
@@ -66,29 +67,30 @@ impl Device {
             "appVersion": "1.4.280.0",
         });
         let answer = self.post_json("/api/e2ee/devices/register", &request).await;
-        assert_success(&answer, "e2ee 6, register");
+        assert_success(&answer, "a registration");
 
-        let body = object(&answer, "e2ee 6.1 DeviceRegistrationResponse");
-        let session = text(body.get("onboardingSessionId"), "e2ee 6.1 onboardingSessionId");
-        text(body.get("serverChallenge"), "e2ee 12: a missing serverChallenge");
-        AccountCreationOutcome { session, is_first: body["isFirstDevice"] == true }
+        let body = object(&answer, "a registration");
+        let session = text(body.get("onboardingSessionId"), "onboardingSessionId");
+        text(body.get("serverChallenge"), "serverChallenge, without which the client fails");
+        DeviceRegistration { session, is_first: body["isFirstDevice"] == true }
     }
 
     /// Returns all devices of the account, parsed strictly.
     pub(crate) async fn devices(&mut self) -> Vec<Value> {
         let answer = self.get_json("/api/e2ee/devices").await;
-        assert_success(&answer, "e2ee 6");
-        let body = object(&answer, "e2ee 6.1 DeviceListResponse");
+        assert_success(&answer, "the list of devices");
+        let body = object(&answer, "the list of devices");
+
         let devices = body
             .get("devices")
             .and_then(Value::as_array)
-            .expect("e2ee 12: without `devices` the client turns itself off");
+            .expect("without `devices` the client ends encryption");
         for device in devices {
             for name in ["deviceId", "deviceName", "agreementPublicKey", "signingPublicKey"] {
-                text(device.get(name), &format!("e2ee 6.1 DeviceInfo {name}"));
+                text(device.get(name), name);
             }
-            assert!(device["status"].is_i64(), "e2ee 6.1 DeviceStatus: {device}");
-            moment(device.get("createdAt"), "e2ee 6.1 DeviceInfo createdAt");
+            assert!(device["status"].is_i64(), "the status is a number: {device}");
+            moment(device.get("createdAt"), "createdAt of a device");
         }
         devices.clone()
     }
@@ -103,53 +105,56 @@ impl Device {
         if answer.status != 200 {
             return None;
         }
-        let body = object(&answer, "e2ee 6.1 DeviceStatusResponse");
-        text(body.get("deviceId"), "e2ee 6.1 DeviceStatusResponse deviceId");
-        Some(body["status"].as_i64().expect("e2ee 6.1: the status is a number"))
+        let body = object(&answer, "the status of a device");
+        text(body.get("deviceId"), "deviceId of a status");
+        Some(body["status"].as_i64().expect("the status is a number"))
     }
 
-    /// Encrypts the account (e2ee section 8, Enable), and pushes everything again.
+    /// Encrypts the account, and pushes everything again.
     pub(crate) async fn enable_encryption(&mut self) {
         self.begin_encryption().await;
-        let key = self.put_proof_key().await;
-        assert_success(&key, "e2ee 6, proof-key");
+        let response = self.put_proof_key().await;
+        assert_success(&response, "the upload of the proof key");
         self.encrypt_all().await;
     }
 
     /// Enables encryption without a proof key, like older clients.
     pub(crate) async fn begin_encryption(&mut self) {
-        let status = self.e2ee_status().await;
-        assert_eq!(status["isEnabled"], false, "e2ee 8, Enable: {status}");
-        let registered = self.register().await;
-        assert!(registered.is_first, "e2ee 8, Enable: isFirstDevice");
+        let initial_status = self.e2ee_status().await;
+        assert_eq!(initial_status["isEnabled"], false, "{initial_status}");
 
-        let between = self.e2ee_status().await;
-        assert_eq!(between["isEnabled"], false, "e2ee 9: only the upload encrypts");
+        let registration = self.register().await;
+        assert!(registration.is_first, "no other device is active");
+        let registered_status = self.e2ee_status().await;
+        assert_eq!(registered_status["isEnabled"], false, "only the upload of a key encrypts");
+
         let umk = Umk::generate();
         self.upload_own_wrap(&umk).await;
         self.upload_recovery(&umk).await;
-        let status = self.own_status().await;
-        assert_eq!(status, Some(ACTIVE), "row 19: a first device becomes active by its upload");
-
-        let after = self.e2ee_status().await;
-        assert_eq!(after["isEnabled"], true, "row 19: encrypted by the upload");
-        assert_eq!(after["hasRecoveryKey"], true, "e2ee 6.1: {after}");
+        let device_status = self.own_status().await;
+        assert_eq!(device_status, Some(ACTIVE), "a first device becomes active by its upload");
+        let encrypted_status = self.e2ee_status().await;
+        assert_eq!(encrypted_status["isEnabled"], true, "the upload of a key encrypts");
+        assert_eq!(encrypted_status["hasRecoveryKey"], true, "{encrypted_status}");
         self.umk = Some(umk);
     }
 
     /// Pushes everything again, encrypted.
     pub(crate) async fn encrypt_all(&mut self) {
         let pushed = self.push_all().await;
-        assert!(matches!(pushed, Pushed::Stored(_)), "row 35: {pushed:?}");
+        assert!(
+            matches!(pushed, Pushed::Stored(_)),
+            "encrypted rows replace plain ones: {pushed:?}"
+        );
         self.backfill().await;
     }
 
     async fn upload_own_wrap(&mut self, umk: &Umk) {
         let salt = salt();
-        let own = self.keys.agreement_public();
+        let agreement_key = self.keys.agreement_public();
         let blob = json!({
             "deviceId": self.id,
-            "ciphertext": self.keys.wrap(umk, &self.id, &own, &salt),
+            "ciphertext": self.keys.wrap(umk, &self.id, &agreement_key, &salt),
             "hkdfSalt": salt,
             "wrapVersion": 1,
             "createdByDeviceId": self.id,
@@ -160,7 +165,8 @@ impl Device {
         });
         let path = format!("/api/e2ee/devices/{}/wrapped-umk", self.id);
 
-        assert_success(&self.post_json(&path, &blob).await, "e2ee 6, wrapped-umk");
+        let response = self.post_json(&path, &blob).await;
+        assert_success(&response, "the upload of a key");
     }
 
     async fn upload_recovery(&mut self, umk: &Umk) {
@@ -176,10 +182,8 @@ impl Device {
             "umkVersion": 1,
             "createdAt": self.now().to_string(),
         });
-        assert_success(
-            &self.post_json("/api/e2ee/recovery/wrapped-umk", &blob).await,
-            "e2ee 6, recovery",
-        );
+        let response = self.post_json("/api/e2ee/recovery/wrapped-umk", &blob).await;
+        assert_success(&response, "the upload of a recovery copy");
         self.recovery_code = Some(code);
     }
 
@@ -193,13 +197,15 @@ impl Device {
     /// Approves another device.
     pub(crate) async fn approve(&mut self, target: &str, signature: Signature) -> TestResponse {
         let device = self.device_of(target).await.expect("a pending device");
-        assert_eq!(device["status"], PENDING, "e2ee 8, Approve: {device}");
-        let session = text(device.get("onboardingSessionId"), "e2ee 12: invisible for approval");
-        let peer = text(device.get("agreementPublicKey"), "e2ee 6.1");
+        assert_eq!(device["status"], PENDING, "{device}");
+        let session = text(device.get("onboardingSessionId"), "session of a pending device");
+        let target_key = text(device.get("agreementPublicKey"), "agreementPublicKey");
+
         let umk = self.umk.clone().expect("a key");
         let salt = salt();
-        let wrapped = self.keys.wrap(&umk, target, &peer, &salt);
-        let message = approval(signature, [&session, target, &peer, &wrapped, &salt]);
+        let wrapped = self.keys.wrap(&umk, target, &target_key, &salt);
+        let message = approval(signature, [&session, target, &target_key, &wrapped, &salt]);
+
         let mut request = json!({
             "onboardingSessionId": session,
             "targetDeviceId": target,
@@ -216,67 +222,67 @@ impl Device {
 
     pub(crate) async fn revoke(&mut self, target: &str) {
         let path = format!("/api/e2ee/devices/{target}/revoke");
-        assert_success(&self.call("POST", &path, &[], &[]).await, "e2ee 6, revoke");
+        let response = self.call("POST", &path, &[], &[]).await;
+        assert_success(&response, "a revocation");
     }
 
     /// Fetches the key that was wrapped for this device, as at every sign-in.
     pub(crate) async fn fetch_key(&mut self) {
-        assert_eq!(self.own_status().await, Some(ACTIVE), "e2ee 8: only an active device");
+        assert_eq!(self.own_status().await, Some(ACTIVE), "only an active device has a key");
         let answer = self.get_json(&format!("/api/e2ee/devices/{}/wrapped-umk", self.id)).await;
-        assert_success(&answer, "e2ee 6, wrapped-umk");
+        assert_success(&answer, "the device's key");
 
-        let blob = object(&answer, "e2ee 6.1 WrappedUmkBlob");
-        let part = |name: &str| text(blob.get(name), &format!("e2ee 6.1 WrappedUmkBlob {name}"));
-        moment(blob.get("createdAt"), "e2ee 6.1 WrappedUmkBlob createdAt");
-        let wrapped = part("ciphertext");
-        let salt = part("hkdfSalt");
-        let by = part("createdByDeviceId");
-        let own = self.keys.agreement_public();
-        let maker = self.device_of(&by).await.expect("e2ee 7: the maker is among the devices");
-        assert_eq!(maker["status"], ACTIVE, "e2ee 7: made by an active device: {maker}");
+        let blob = object(&answer, "the device's key");
+        let text_of = |name: &str| text(blob.get(name), name);
+        moment(blob.get("createdAt"), "createdAt of a key");
+        let wrapped = text_of("ciphertext");
+        let salt = text_of("hkdfSalt");
+        let creator_id = text_of("createdByDeviceId");
+        let creator = self.device_of(&creator_id).await.expect("the creator is listed");
+        assert_eq!(creator["status"], ACTIVE, "a key is created by an active device: {creator}");
 
-        let peer = text(maker.get("agreementPublicKey"), "e2ee 6.1");
-        if by != self.id {
+        if creator_id != self.id {
             let signature = match blob.get("signatureVersion").and_then(Value::as_i64) {
                 None | Some(1) => Signature::First,
-                other => {
-                    assert_eq!(other, Some(2), "e2ee 7: a signature of a known version");
-                    Signature::Second
-                }
+                Some(2) => Signature::Second,
+                Some(version) => panic!("a signature of the unknown version {version}"),
             };
-            let session = part("onboardingSessionId");
-            let message = approval(signature, [&session, &self.id, &own, &wrapped, &salt]);
-            let key = text(maker.get("signingPublicKey"), "e2ee 6.1");
-            let signed = signed_by(&key, &message, &part("approverSignature"));
-            assert!(signed, "e2ee 7: the texts of the approval are given back as they came");
+            let session = text_of("onboardingSessionId");
+            let agreement_key = self.keys.agreement_public();
+            let message =
+                approval(signature, [&session, &self.id, &agreement_key, &wrapped, &salt]);
+            let signing_key = text(creator.get("signingPublicKey"), "signingPublicKey");
+            let is_signed = signed_by(&signing_key, &message, &text_of("approverSignature"));
+            assert!(is_signed, "the texts of an approval are returned as they were sent");
         }
-        let umk = self.keys.unwrap(&wrapped, &self.id, &peer, &salt);
-        self.umk = Some(umk.expect("e2ee 7: the blob is given back as it came"));
+        let creator_key = text(creator.get("agreementPublicKey"), "agreementPublicKey");
+        let umk = self.keys.unwrap(&wrapped, &self.id, &creator_key, &salt);
+        self.umk = Some(umk.expect("a wrapped key is returned as it was sent"));
         self.onboarding = false;
     }
 
     /// Decrypts the recovery copy with a recovery code.
     pub(crate) async fn recover_key(&mut self, code: &str) -> Umk {
         let answer = self.get_json("/api/e2ee/recovery/wrapped-umk").await;
-        assert_success(&answer, "e2ee 6, recovery");
-        let blob = object(&answer, "e2ee 6.1 RecoveryWrappedUmkBlob");
-        let costs = [blob["kdfMemoryCostKb"].as_i64(), blob["kdfTimeCost"].as_i64()];
-        assert_eq!(costs, [Some(65536), Some(3)], "e2ee 6.1: the costs are given back");
-        assert_eq!(blob["kdfParallelism"], 4, "e2ee 6.1: the costs are given back");
+        assert_success(&answer, "the recovery copy");
+        let blob = object(&answer, "the recovery copy");
+        assert_eq!(blob["kdfMemoryCostKb"], 65536);
+        assert_eq!(blob["kdfTimeCost"], 3);
+        assert_eq!(blob["kdfParallelism"], 4);
 
-        let salt = text(blob.get("kdfSalt"), "e2ee 6.1 kdfSalt");
-        let wrapped = text(blob.get("ciphertext"), "e2ee 6.1 ciphertext");
+        let salt = text(blob.get("kdfSalt"), "kdfSalt");
+        let wrapped = text(blob.get("ciphertext"), "ciphertext");
         let umk = decrypt(&recovery_key(code, &salt), RECOVERY_AAD, &wrapped);
-        umk.and_then(|it| Umk::from_bytes(&it)).expect("e2ee 7: the blob is given back as it came")
+        umk.and_then(|it| Umk::from_bytes(&it)).expect("the copy is returned as it was sent")
     }
 
-    /// Proves possession of the key (e2ee section 8, Join by recovery code).
+    /// Activates the device by a proof that it has the key.
     pub(crate) async fn activate(&mut self, umk: &Umk, session: &str, proof: &str) -> TestResponse {
         let salt = salt();
-        let own = self.keys.agreement_public();
+        let agreement_key = self.keys.agreement_public();
         let request = json!({
             "deviceId": self.id,
-            "selfWrappedUmk": self.keys.wrap(umk, &self.id, &own, &salt),
+            "selfWrappedUmk": self.keys.wrap(umk, &self.id, &agreement_key, &salt),
             "hkdfSalt": salt,
             "proofOfPossession": proof,
             "onboardingSessionId": session,
@@ -290,8 +296,8 @@ impl Device {
         if self.own_status().await == Some(ACTIVE) {
             self.upload_own_wrap(&umk).await;
         } else {
-            let activated = self.activate(&umk, &session, &proof(&umk, &session)).await;
-            assert_success(&activated, "e2ee 6, activate");
+            let response = self.activate(&umk, &session, &proof(&umk, &session)).await;
+            assert_success(&response, "an activation");
         }
         self.umk = Some(umk);
         self.onboarding = false;
@@ -301,12 +307,12 @@ impl Device {
     /// changes.
     pub(crate) async fn check_revoked(&mut self) -> bool {
         let id = self.id.clone();
-        let own = self.device_of(&id).await;
-        let gone = own.is_none_or(|it| it["status"] == REVOKED);
-        if gone {
+        let device = self.device_of(&id).await;
+        let is_revoked = device.is_none_or(|it| it["status"] == REVOKED);
+        if is_revoked {
             self.umk = None;
         }
-        gone
+        is_revoked
     }
 }
 

@@ -7,7 +7,7 @@ use pia_testkit::databases::TestDatabase;
 use super::{HOUR, agree, editable, one_of_each, settle};
 use crate::desktop::chats::Stored;
 use crate::desktop::device::Device;
-use crate::desktop::encryption::{ACTIVE, PENDING, Signature};
+use crate::desktop::encryption::{ACTIVE, PENDING, Signature, assert_success};
 use crate::desktop::fields::Channel;
 use crate::desktop::pull::Pulled;
 use crate::desktop::push::Pushed;
@@ -30,13 +30,16 @@ async fn one_of_two_devices_enables_encryption(database: TestDatabase) {
     let rows = one_of_each(&mut desk, CANARY);
     desk.set(CANARY);
     let chat = desk.start_chat(CANARY);
-    assert_eq!(desk.put(&chat).await, Stored::Created, "sync 6.4");
+    assert_eq!(desk.put(&chat).await, Stored::Created);
 
     settle([&mut desk, &mut laptop]).await;
     laptop.list_chats().await;
     agree(&desk, &laptop, "in the morning");
-    assert_eq!(laptop.words(&chat), [CANARY], "sync 6.2");
-    assert!(pulled_text(&mut desk).await.contains(CANARY), "the canary sings in the clear");
+    assert_eq!(laptop.words(&chat), [CANARY]);
+    assert!(
+        pulled_text(&mut desk).await.contains(CANARY),
+        "a plain account is pulled in plaintext"
+    );
 
     // Noon.
     world.advance(HOUR);
@@ -45,37 +48,33 @@ async fn one_of_two_devices_enables_encryption(database: TestDatabase) {
     let todo = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo").clone();
     laptop.edit(todo.0, &todo.1, "said before the lap knew");
     let cycle = laptop.cycle().await;
-    assert_eq!(cycle.pushed, Pushed::Refused(403), "sync 5, Gate");
-    assert_eq!(cycle.pulled, Pulled::Locked, "sync 2.4: ciphertext without a key");
-    assert!(laptop.onboarding, "sync 3.6: the words that the client looks for");
+    assert_eq!(cycle.pushed, Pushed::Refused(403), "plain rows are refused");
+    assert_eq!(cycle.pulled, Pulled::Locked, "ciphertext without a key is not applied");
+    assert!(laptop.onboarding, "the refusal has the code that the client looks for");
 
     laptop.write(&chat, "in the clear");
-    assert_eq!(laptop.put(&chat).await, Stored::Dropped(403), "sync 5, Gate: chats");
+    assert_eq!(laptop.put(&chat).await, Stored::Dropped(403), "plain chats are refused");
 
     // The laptop is approved by hand.
-    let registered = laptop.register().await;
-    assert!(!registered.is_first, "e2ee 6.1: another device is active");
-    assert_eq!(laptop.own_status().await, Some(PENDING), "e2ee 8, Join by approval");
+    let registration = laptop.register().await;
+    assert!(!registration.is_first, "another device is active");
+    assert_eq!(laptop.own_status().await, Some(PENDING), "a new device waits for approval");
     let approval_response = desk.approve(&laptop.id, Signature::Second).await;
-    assert!(
-        (200..300).contains(&approval_response.status),
-        "e2ee 6, approve: {}",
-        approval_response.text()
-    );
-    assert_eq!(laptop.own_status().await, Some(ACTIVE), "e2ee 8, Join by approval");
+    assert_success(&approval_response, "an approval");
+    assert_eq!(laptop.own_status().await, Some(ACTIVE), "an approval activates the device");
     laptop.fetch_key().await;
-    assert_eq!(laptop.umk, desk.umk, "e2ee 7, UMK wrap");
+    assert_eq!(laptop.umk, desk.umk, "the approval carries the key");
 
     // The afternoon.
     world.advance(HOUR);
     settle([&mut laptop, &mut desk]).await;
     agree(&desk, &laptop, "in the afternoon");
     let content = desk.content(todo.0, &todo.1);
-    assert_eq!(content, Some("said before the lap knew"), "sync 3.6: what was refused comes later");
-    assert!(matches!(laptop.put(&chat).await, Stored::Replaced | Stored::Merged), "sync 6.4");
+    assert_eq!(content, Some("said before the lap knew"), "a refused edit is pushed again later");
+    assert!(matches!(laptop.put(&chat).await, Stored::Replaced | Stored::Merged));
 
     desk.list_chats().await;
-    assert_eq!(desk.words(&chat), [CANARY, "in the clear"], "sync 6.6, E2EE");
+    assert_eq!(desk.words(&chat), [CANARY, "in the clear"]);
     for (channel, id) in editable(&rows) {
         laptop.edit(*channel, id, CANARY);
     }
@@ -93,7 +92,7 @@ async fn one_of_two_devices_enables_encryption(database: TestDatabase) {
 async fn pulled_text(device: &mut Device) -> String {
     let path = "/api/sync/pull?since=0001-01-01T00:00:00.0000000Z&limit=500";
     let answer = device.get_json(path).await;
-    assert_eq!(answer.status, 200, "sync 2.3: {}", answer.text());
+    assert_eq!(answer.status, 200, "a full pull: {}", answer.text());
     assert_ne!(answer.body["hasMore"], true, "few rows fit onto one page");
     answer.text()
 }
@@ -101,21 +100,21 @@ async fn pulled_text(device: &mut Device) -> String {
 /// Asserts that no text of the morning is left in answers, export and database.
 async fn assert_no_plaintext(world: &World, device: &mut Device) {
     let pulled = pulled_text(device).await;
-    assert!(!pulled.contains(CANARY), "row 61: a plain row is left: {pulled}");
+    assert!(!pulled.contains(CANARY), "a plain row is left: {pulled}");
     for path in ["/api/v1/chats?includeDeleted=true", "/api/sync/debug-state", "/api/sync/status"] {
         let answer = device.get_json(path).await;
-        assert_eq!(answer.status, 200, "spec, Sync: {path}: {}", answer.text());
-        assert!(!answer.text().contains(CANARY), "row 61: {path}: {}", answer.text());
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+        assert!(!answer.text().contains(CANARY), "plaintext is left in {path}: {}", answer.text());
     }
 
     let headers = [("accept", "application/json")];
     let export = device.call("GET", "/auth/account/export", &headers, &[]).await;
-    assert_eq!(export.status, 200, "row 17: {}", export.text());
-    assert!(!export.text().contains(CANARY), "row 61: the export: {}", export.text());
+    assert_eq!(export.status, 200, "the export: {}", export.text());
+    assert!(!export.text().contains(CANARY), "plaintext is left in the export: {}", export.text());
     for file in world.app.database_files() {
         let bytes = std::fs::read(&file).expect("a file");
         let position = memmem::find(&bytes, CANARY.as_bytes());
-        assert_eq!(position, None, "row 61: in {}", file.display());
+        assert_eq!(position, None, "plaintext is left in {}", file.display());
     }
 }
 
@@ -126,10 +125,10 @@ async fn plain_rows_are_replaced_by_encrypted_ones_of_equal_time_once(database: 
     desk.settle().await;
     desk.enable_encryption().await;
     desk.settle().await;
-    assert!(!pulled_text(&mut desk).await.contains(CANARY), "row 35: sessions included");
+    assert!(!pulled_text(&mut desk).await.contains(CANARY), "sessions are replaced too");
 
-    // Ciphertext always differs; the time of its row does not (sync section 5).
-    assert!(matches!(desk.push_all().await, Pushed::Stored(_)), "row 35");
+    // Ciphertext always differs; the time of its row does not .
+    assert!(matches!(desk.push_all().await, Pushed::Stored(_)));
     let mut laptop = world.device().await;
     laptop.join_by_code(desk.recovery_code.as_deref().expect("a code")).await;
     settle([&mut desk, &mut laptop]).await;
@@ -138,9 +137,5 @@ async fn plain_rows_are_replaced_by_encrypted_ones_of_equal_time_once(database: 
     let todo = desk.create(Channel::Todos, "of tomorrow");
     // It is pushed in every cycle, with a different ciphertext each time.
     settle([&mut desk, &mut laptop]).await;
-    assert_eq!(
-        laptop.content(Channel::Todos, &todo),
-        desk.content(Channel::Todos, &todo),
-        "sync 5"
-    );
+    assert_eq!(laptop.content(Channel::Todos, &todo), desk.content(Channel::Todos, &todo));
 }

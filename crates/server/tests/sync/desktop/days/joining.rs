@@ -5,7 +5,7 @@ use pia_testkit::databases::TestDatabase;
 
 use super::{HOUR, agree, one_of_each, settle};
 use crate::desktop::device::Device;
-use crate::desktop::encryption::{ACTIVE, PENDING, REVOKED, Signature};
+use crate::desktop::encryption::{ACTIVE, PENDING, REVOKED, Signature, assert_success};
 use crate::desktop::fields::Channel;
 use crate::desktop::keys::{Umk, proof, salt};
 use crate::desktop::pull::Pulled;
@@ -14,7 +14,9 @@ use crate::desktop::world::World;
 
 on_both_databases!(
     a_device_with_the_recovery_code_joins_alone,
-    a_device_without_the_key_cannot_join,
+    a_wrong_key_activates_nothing,
+    a_foreign_onboarding_session_is_refused,
+    an_onboarding_session_is_spent_by_its_use,
     a_device_approved_by_an_old_one_reads_everything,
     the_key_is_available_after_every_sign_in,
     a_revoked_device_is_notified_and_may_register_again,
@@ -37,57 +39,73 @@ async fn a_device_with_the_recovery_code_joins_alone(database: TestDatabase) {
     let mut desk = encrypted(&world).await;
     let code = desk.recovery_code.clone().expect("a code");
     let mut laptop = world.device().await;
-    assert_eq!(laptop.cycle().await.pulled, Pulled::Locked, "sync 2.4: ciphertext without a key");
+    assert_eq!(laptop.cycle().await.pulled, Pulled::Locked, "ciphertext without a key");
 
     laptop.join_by_code(&code).await;
 
-    assert_eq!(laptop.own_status().await, Some(ACTIVE), "e2ee 9: Pending to Active by activate");
-    assert_eq!(laptop.umk, desk.umk, "e2ee 7, recovery wrap");
+    assert_eq!(laptop.own_status().await, Some(ACTIVE), "the recovery code activates the device");
+    assert_eq!(laptop.umk, desk.umk, "the recovery copy contains the key");
     settle([&mut laptop, &mut desk]).await;
     agree(&laptop, &desk, "after a join by code");
+
     // Again, as a device that is active already.
     laptop.umk = None;
     laptop.join_by_code(&code).await;
     laptop.fetch_key().await;
-    assert_eq!(laptop.umk, desk.umk, "e2ee 9: a register does not demote an active device");
+    assert_eq!(laptop.umk, desk.umk, "a registration keeps an active device active");
 }
 
-async fn a_device_without_the_key_cannot_join(database: TestDatabase) {
+async fn a_wrong_key_activates_nothing(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut desk = encrypted(&world).await;
+    encrypted(&world).await;
     let mut laptop = world.device().await;
-    let registered = laptop.register().await;
-    assert!(!registered.is_first, "e2ee 6.1: another device is active");
-    let session = registered.session;
+    let registration = laptop.register().await;
+    assert!(!registration.is_first, "another device is active");
+    let session = registration.session;
     let wrong_key = Umk::generate();
 
     let response = laptop.activate(&wrong_key, &session, &proof(&wrong_key, &session)).await;
-    assert_eq!(response.refusal(), (400, "invalid_proof"), "e2ee 6 and 10");
-    for malformed in [String::new(), "*".to_owned(), salt() + "AAAA"] {
-        let refusal = laptop.activate(&wrong_key, &session, &malformed).await;
-        assert_eq!(refusal.status, 400, "e2ee 7: {malformed}");
+    assert_eq!(response.refusal(), (400, "invalid_proof"));
+    for malformed_proof in [String::new(), "*".to_owned(), salt() + "AAAA"] {
+        let response = laptop.activate(&wrong_key, &session, &malformed_proof).await;
+        assert_eq!(response.status, 400, "{malformed_proof}");
     }
 
-    let umk = desk.umk.clone().expect("a key");
-    let foreign = "c2Vzc2lvbi1pZC1mb3ItdGVzdA==";
-    let response = laptop.activate(&umk, foreign, &proof(&umk, foreign)).await;
-    assert_eq!(response.refusal(), (400, "invalid_onboarding_session"), "row 20");
-    assert!(response.text().contains("onboarding session"), "row 20: {}", response.text());
-    assert_eq!(laptop.own_status().await, Some(PENDING), "e2ee 6: nothing was activated");
+    assert_eq!(laptop.own_status().await, Some(PENDING), "nothing was activated");
+}
 
-    // A session can be used once.
+async fn a_foreign_onboarding_session_is_refused(database: TestDatabase) {
+    let world = World::new(database).await;
+    let desk = encrypted(&world).await;
+    let umk = desk.umk.clone().expect("a key");
+    let mut laptop = world.device().await;
+    laptop.register().await;
+
+    let foreign_session = "c2Vzc2lvbi1pZC1mb3ItdGVzdA==";
+    let response = laptop.activate(&umk, foreign_session, &proof(&umk, foreign_session)).await;
+
+    assert_eq!(response.refusal(), (400, "invalid_onboarding_session"));
+    // Clients look for these words.
+    assert!(response.text().contains("onboarding session"), "{}", response.text());
+    assert_eq!(laptop.own_status().await, Some(PENDING), "nothing was activated");
+}
+
+async fn an_onboarding_session_is_spent_by_its_use(database: TestDatabase) {
+    let world = World::new(database).await;
+    let mut desk = encrypted(&world).await;
+    let umk = desk.umk.clone().expect("a key");
+    let mut laptop = world.device().await;
     let session = laptop.register().await.session;
     let response = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
-    assert!((200..300).contains(&response.status), "e2ee 6, activate: {}", response.text());
+    assert_success(&response, "an activation");
 
     desk.revoke(&laptop.id).await;
-    let second_response = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
-    assert!(
-        (400..500).contains(&second_response.status),
-        "e2ee 6, a spent session: {}",
-        second_response.text()
-    );
-    assert_eq!(laptop.own_status().await, Some(REVOKED), "e2ee 9: a revoked one is answered 2");
+    assert_eq!(laptop.own_status().await, Some(REVOKED), "a revoked device has a status");
+    laptop.register().await;
+    let repeated_response = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
+
+    assert_eq!(repeated_response.refusal(), (400, "invalid_onboarding_session"));
+    assert_eq!(laptop.own_status().await, Some(PENDING), "nothing was activated");
 }
 
 async fn a_device_approved_by_an_old_one_reads_everything(database: TestDatabase) {
@@ -96,26 +114,18 @@ async fn a_device_approved_by_an_old_one_reads_everything(database: TestDatabase
     let mut laptop = world.device().await;
     laptop.register().await;
 
-    let approval_response = desk.approve(&laptop.id, Signature::First).await;
+    let first_approval = desk.approve(&laptop.id, Signature::First).await;
 
-    assert!(
-        (200..300).contains(&approval_response.status),
-        "e2ee 7, v1: {}",
-        approval_response.text()
-    );
+    assert_success(&first_approval, "an approval of the first version");
     laptop.fetch_key().await;
     settle([&mut laptop, &mut desk]).await;
     agree(&laptop, &desk, "after an approval of the first version");
     // It approves the next one.
     let mut phone = world.device().await;
     phone.register().await;
-    let approval_response = laptop.approve(&phone.id, Signature::Second).await;
-    assert!(
-        (200..300).contains(&approval_response.status),
-        "e2ee 7, v2: {}",
-        approval_response.text()
-    );
+    let second_approval = laptop.approve(&phone.id, Signature::Second).await;
 
+    assert_success(&second_approval, "an approval by an approved device");
     phone.fetch_key().await;
     settle([&mut phone, &mut laptop, &mut desk]).await;
     agree(&phone, &desk, "after an approval by an approved device");
@@ -134,9 +144,9 @@ async fn the_key_is_available_after_every_sign_in(database: TestDatabase) {
         world.advance(HOUR);
         for device in [&mut laptop, &mut desk] {
             device.sign_in_again().await;
-            assert_eq!(device.e2ee_status().await["isEnabled"], true, "e2ee 8, sign-in");
+            assert_eq!(device.e2ee_status().await["isEnabled"], true);
             device.fetch_key().await;
-            assert_eq!(device.umk, key, "e2ee 9: sign-out does not revoke, the blob is kept");
+            assert_eq!(device.umk, key, "a sign-out keeps the device and its key");
         }
         settle([&mut laptop, &mut desk]).await;
         agree(&laptop, &desk, "after signing in again");
@@ -155,21 +165,21 @@ async fn a_revoked_device_is_notified_and_may_register_again(database: TestDatab
     desk.revoke(&laptop.id).await;
 
     let cycle = laptop.cycle().await;
-    assert_eq!(cycle.pulled, Pulled::Applied { pages: 1 }, "sync 2.5: devices bump the version");
-    assert!(cycle.revoked, "e2ee 6: own device missing or revoked");
-    assert_eq!(laptop.own_status().await, Some(REVOKED), "e2ee 9: 200 with status 2, not 404");
+    assert_eq!(cycle.pulled, Pulled::Applied { pages: 1 }, "a revocation changes the data version");
+    assert!(cycle.revoked, "the device finds that it was revoked");
+    assert_eq!(laptop.own_status().await, Some(REVOKED), "a revoked device has a status");
 
-    let blob = laptop.get_json(&format!("/api/e2ee/devices/{}/wrapped-umk", laptop.id)).await;
-    assert_eq!(blob.status, 404, "e2ee 6, wrapped-umk: only while active");
+    let response = laptop.get_json(&format!("/api/e2ee/devices/{}/wrapped-umk", laptop.id)).await;
+    assert_eq!(response.status, 404, "a revoked device has no key");
     let todo = laptop.create(Channel::Todos, "in the clear");
-    assert_eq!(laptop.push().await, Pushed::Refused(403), "sync 5, Gate");
-    assert!(laptop.onboarding, "sync 3.6: the words that the client looks for");
+    assert_eq!(laptop.push().await, Pushed::Refused(403), "plain rows are refused");
+    assert!(laptop.onboarding, "the refusal has the code that the client looks for");
 
     desk.settle().await;
-    assert_eq!(desk.get(Channel::Todos, &todo), None, "sync 5, Gate");
+    assert_eq!(desk.get(Channel::Todos, &todo), None, "a refused row is not stored");
 
     laptop.register().await;
-    assert_eq!(laptop.own_status().await, Some(PENDING), "e2ee 9: revoked, and pending again");
+    assert_eq!(laptop.own_status().await, Some(PENDING), "a revoked device may register again");
     desk.approve(&laptop.id, Signature::Second).await;
     laptop.fetch_key().await;
     laptop.resync();
@@ -186,23 +196,23 @@ async fn an_invalid_approval_admits_no_device(database: TestDatabase) {
     eve.register().await;
     eve.umk = Some(Umk::generate());
 
-    // By a pending device; and with a signature of another key than the desk's.
-    let pending = eve.approve(&laptop.id, Signature::Second).await;
-    let own = std::mem::replace(&mut eve.id, desk.id.clone());
+    let by_pending_device = eve.approve(&laptop.id, Signature::Second).await;
+    // In the name of the desk, but signed with another key.
+    let eve_id = std::mem::replace(&mut eve.id, desk.id.clone());
     let forged = eve.approve(&laptop.id, Signature::Second).await;
-    eve.id = own;
+    eve.id = eve_id;
 
-    for answer in [pending, forged] {
-        assert!((400..500).contains(&answer.status), "e2ee 9, Approve: {}", answer.text());
+    for response in [by_pending_device, forged] {
+        assert!((400..500).contains(&response.status), "{}", response.text());
     }
-    assert_eq!(laptop.own_status().await, Some(PENDING), "e2ee 9, Approve");
+    assert_eq!(laptop.own_status().await, Some(PENDING), "nothing was activated");
+    let response = laptop.get_json(&format!("/api/e2ee/devices/{}/wrapped-umk", laptop.id)).await;
+    assert_eq!(response.status, 404, "a pending device has no key");
 
-    let status = laptop.get_json(&format!("/api/e2ee/devices/{}/wrapped-umk", laptop.id)).await;
-    assert_eq!(status.status, 404, "e2ee 6, wrapped-umk: only while active");
-    let fingerprints: Vec<_> = desk.devices().await;
-    let listed = fingerprints.iter().find(|it| it["deviceId"] == laptop.id).expect("a device");
-    let own = laptop.keys.fingerprint();
-    assert!(listed.get("fingerprint").is_none_or(|it| *it == own), "e2ee 7, Fingerprint: {listed}");
+    let devices = desk.devices().await;
+    let device = devices.iter().find(|it| it["deviceId"] == laptop.id).expect("a device");
+    let fingerprint = laptop.keys.fingerprint();
+    assert!(device.get("fingerprint").is_none_or(|it| *it == fingerprint), "{device}");
 }
 
 async fn a_proof_key_may_be_set_late_and_only_once(database: TestDatabase) {
@@ -210,22 +220,16 @@ async fn a_proof_key_may_be_set_late_and_only_once(database: TestDatabase) {
     let mut desk = world.device().await;
     desk.begin_encryption().await;
     desk.encrypt_all().await;
-    assert_ne!(desk.e2ee_status().await["hasRecoveryProofKey"], true, "e2ee 6.1");
+    assert_ne!(desk.e2ee_status().await["hasRecoveryProofKey"], true);
 
-    let key = desk.umk.clone();
-    let put = desk.put_proof_key().await;
-    assert!((200..300).contains(&put.status), "e2ee 6, proof-key: {}", put.text());
-    assert_eq!(desk.e2ee_status().await["hasRecoveryProofKey"], true, "e2ee 6.1");
+    let response = desk.put_proof_key().await;
+    assert_success(&response, "a proof key");
+    assert_eq!(desk.e2ee_status().await["hasRecoveryProofKey"], true);
 
     let repeated_response = desk.put_proof_key().await;
-    assert!(
-        (200..300).contains(&repeated_response.status),
-        "e2ee 9: an identical value: {}",
-        repeated_response.text()
-    );
+    assert_success(&repeated_response, "an identical proof key");
 
     desk.umk = Some(Umk::generate());
     let replacement_response = desk.put_proof_key().await;
-    assert_eq!(replacement_response.refusal(), (409, "proof_key_conflict"), "e2ee 9, proof-key");
-    desk.umk = key;
+    assert_eq!(replacement_response.refusal(), (409, "proof_key_conflict"));
 }
