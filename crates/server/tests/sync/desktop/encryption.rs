@@ -1,4 +1,4 @@
-//! Sharing of the end-to-end encryption key : how devices enable encryption, join and recover.
+//! Sharing of the end-to-end encryption key: how devices enable encryption, join and recover.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
