@@ -9,6 +9,7 @@ use super::*;
 on_both_databases!(
     a_chat_is_returned_as_it_was_written,
     a_losing_write_is_answered_with_the_winner,
+    a_write_of_equal_time_wins,
     the_creation_time_of_a_chat_is_immutable,
     a_deleted_chat_is_restored_by_a_later_version_only,
     two_users_may_have_chats_with_one_id,
@@ -31,15 +32,15 @@ async fn a_chat_is_returned_as_it_was_written(database: TestDatabase) {
     );
 
     let creation_response = put_text(&ada, &id, &document).await;
-    let fetched = get(&ada, &id).await;
+    let stored_chat = get(&ada, &id).await;
     let second_response = put_text(&ada, &id, &document).await;
 
     assert_eq!(creation_response.status, 201, "{}", creation_response.text());
-    assert_eq!(fetched.status, 200);
+    assert_eq!(stored_chat.status, 200);
     assert_eq!(second_response.status, 200);
-    assert_eq!(creation_response.bytes, fetched.bytes);
-    assert_eq!(fetched.bytes, second_response.bytes);
-    assert_eq!(fetched.header("content-type"), Some("application/json"));
+    assert_eq!(creation_response.bytes, stored_chat.bytes);
+    assert_eq!(stored_chat.bytes, second_response.bytes);
+    assert_eq!(stored_chat.header("content-type"), Some("application/json"));
     for part in [
         r#""future":{"number":1.0,"big":123456789012345678901234567890,"null":null}"#,
         &format!(
@@ -50,10 +51,11 @@ async fn a_chat_is_returned_as_it_was_written(database: TestDatabase) {
         r#""schemaVersion":1"#,
         r#""isFavorite":true"#,
     ] {
-        assert!(fetched.text().contains(part), "{part} in {}", fetched.text());
+        assert!(stored_chat.text().contains(part), "{part} in {}", stored_chat.text());
     }
-    assert!(fetched.body.get("title").is_none() && fetched.body.get("server_stamp").is_none());
-    assert_eq!(fetched.body["id"], *id);
+    assert!(stored_chat.body.get("title").is_none());
+    assert!(stored_chat.body.get("server_stamp").is_none());
+    assert_eq!(stored_chat.body["id"], *id);
 }
 
 async fn a_losing_write_is_answered_with_the_winner(database: TestDatabase) {
@@ -62,24 +64,31 @@ async fn a_losing_write_is_answered_with_the_winner(database: TestDatabase) {
     let id = new_id();
     put(&ada, &chat(&id, LATE)).await;
 
-    // Times are returned in UTC.
-    let lost_response = put(&ada, &chat(&id, EARLY)).await;
-    let zoned = LATE.replace("09:", "11:").replace('Z', "+02:00");
-    assert_eq!(put(&ada, &chat(&id, &zoned)).await.body["updatedAt"], LATE);
-    let equal = put(&ada, &chat(&id, LATE)).await;
-    // A tenth of a microsecond is ignored.
-    let as_good_as_equal = put(&ada, &chat(&id, "2026-08-01T09:14:02.1837763Z")).await;
+    let response = put(&ada, &chat(&id, EARLY)).await;
 
-    assert_eq!(lost_response.status, 409);
-    assert_eq!(lost_response.body["id"], json!(id));
-    assert_eq!(lost_response.body["updatedAt"], json!(LATE));
-    assert!(
-        lost_response.body.get("error").is_none()
-            && lost_response.body["messages"][0]["content"] == "Hello"
-    );
-    assert_eq!(lost_response.header("content-type"), Some("application/json"));
-    assert_eq!(equal.status, 200);
-    assert_eq!(as_good_as_equal.status, 200);
+    assert_eq!(response.status, 409);
+    assert_eq!(response.header("content-type"), Some("application/json"));
+    assert_eq!(response.body["id"], json!(id));
+    assert_eq!(response.body["updatedAt"], json!(LATE));
+    assert_eq!(response.body["messages"][0]["content"], "Hello");
+    assert!(response.body.get("error").is_none());
+}
+
+async fn a_write_of_equal_time_wins(database: TestDatabase) {
+    let app = TestConfig::on(database).start().await;
+    let ada = app.signed_in().await;
+    let id = new_id();
+    put(&ada, &chat(&id, LATE)).await;
+
+    let late_in_another_zone = LATE.replace("09:", "11:").replace('Z', "+02:00");
+    let zoned_response = put(&ada, &chat(&id, &late_in_another_zone)).await;
+    let equal_response = put(&ada, &chat(&id, LATE)).await;
+    // A tenth of a microsecond is ignored.
+    let rounded_response = put(&ada, &chat(&id, "2026-08-01T09:14:02.1837763Z")).await;
+
+    assert_eq!(zoned_response.body["updatedAt"], LATE, "times are returned in UTC");
+    assert_eq!(equal_response.status, 200);
+    assert_eq!(rounded_response.status, 200);
 }
 
 async fn the_creation_time_of_a_chat_is_immutable(database: TestDatabase) {
@@ -102,27 +111,22 @@ async fn a_deleted_chat_is_restored_by_a_later_version_only(database: TestDataba
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let id = create_chat(&ada).await;
-    let ahead = new_id();
-    put(&ada, &chat(&ahead, "2199-01-01T00:00:00Z")).await;
+    let future_id = new_id();
+    put(&ada, &chat(&future_id, "2199-01-01T00:00:00Z")).await;
 
-    let deletions =
-        [delete(&ada, &id).await, delete(&ada, &id).await, delete(&ada, &new_id()).await];
-    let refusals = [delete(&ada, "5").await, delete(&ada, &ahead).await];
-
-    for answer in deletions.iter().chain(&refusals) {
-        assert_eq!(answer.status, 204, "{}", answer.text());
-        assert_eq!(answer.bytes.len(), 0);
+    // Deletions of a deleted chat and of unknown ones succeed too.
+    for id_to_delete in [&*id, &id, &new_id(), "5", &future_id] {
+        let response = delete(&ada, id_to_delete).await;
+        assert_eq!(response.status, 204, "{}", response.text());
+        assert_eq!(response.bytes.len(), 0);
     }
     assert_eq!(get(&ada, &id).await.refusal(), (404, "not_found"));
 
-    let stale = put(&ada, &chat(&id, "2026-08-02T00:00:00Z")).await;
-    assert_eq!(stale.refusal(), (410, "chat_deleted"), "{}", stale.text());
-    let ahead_again = put(&ada, &chat(&ahead, "2199-01-01T00:00:00Z")).await;
-    assert_eq!(
-        ahead_again.refusal(),
-        (410, "chat_deleted"),
-        "the deletion is no earlier than the chat"
-    );
+    let earlier_response = put(&ada, &chat(&id, "2026-08-02T00:00:00Z")).await;
+    assert_eq!(earlier_response.refusal(), (410, "chat_deleted"));
+    // The deletion is no earlier than the chat that it deleted.
+    let equal_response = put(&ada, &chat(&future_id, "2199-01-01T00:00:00Z")).await;
+    assert_eq!(equal_response.refusal(), (410, "chat_deleted"));
 
     let later_response = put(&ada, &chat(&id, "2198-01-01T00:00:00Z")).await;
     assert_eq!(later_response.status, 201);
@@ -138,14 +142,14 @@ async fn two_users_may_have_chats_with_one_id(database: TestDatabase) {
     bobs_chat["title"] = json!("Bob's");
 
     let creation_response = put(&bob, &bobs_chat).await;
-    let fetched = (get(&ada, &id).await, get(&bob, &id).await);
-    let list = bob.get(CHATS).await;
-    delete(&bob, &id).await;
 
     assert_eq!(creation_response.status, 201, "{}", creation_response.text());
-    assert_eq!(fetched.0.body["title"], "A title");
-    assert_eq!(fetched.1.body["title"], "Bob's");
-    assert_eq!(ids(&list.body["chats"]), [&*id]);
+    assert_eq!(get(&ada, &id).await.body["title"], "A title");
+    assert_eq!(get(&bob, &id).await.body["title"], "Bob's");
+    assert_eq!(ids(&bob.get(CHATS).await.body["chats"]), [&*id]);
+
+    delete(&bob, &id).await;
+
     assert_eq!(get(&ada, &id).await.status, 200);
     assert_eq!(get(&bob, &id).await.status, 404);
 }
@@ -167,23 +171,19 @@ async fn the_latest_of_concurrent_writes_wins(database: TestDatabase) {
 async fn the_number_of_chats_is_limited_by_the_settings(database: TestDatabase) {
     let app = TestConfig::on(database).with("Sync__MaxChats", 2).start().await;
     let ada = app.signed_in().await;
-    let first_chat = create_chat(&ada).await;
-    let _second = create_chat(&ada).await;
+    let id = create_chat(&ada).await;
+    create_chat(&ada).await;
 
-    let third_response = put(&ada, &chat(&new_id(), EARLY)).await;
-    let change = put(&ada, &chat(&first_chat, "2026-09-01T00:00:00Z")).await;
+    let creation_response = put(&ada, &chat(&new_id(), EARLY)).await;
+    let replacement_response = put(&ada, &chat(&id, "2026-09-01T00:00:00Z")).await;
 
-    assert_eq!(third_response.refusal(), (409, "quota_exceeded"));
-    assert_eq!(
-        [
-            &third_response.body["resource"],
-            &third_response.body["limit"],
-            &third_response.body["current"]
-        ],
-        [&json!("chats"), &json!(2), &json!(2)]
-    );
-    assert_eq!(change.status, 200);
+    assert_eq!(creation_response.refusal(), (409, "quota_exceeded"));
+    assert_eq!(creation_response.body["resource"], "chats");
+    assert_eq!(creation_response.body["limit"], 2);
+    assert_eq!(creation_response.body["current"], 2);
+    assert_eq!(replacement_response.status, 200);
 
-    delete(&ada, &first_chat).await;
+    // A deletion makes room for another.
+    delete(&ada, &id).await;
     create_chat(&ada).await;
 }
