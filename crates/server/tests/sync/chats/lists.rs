@@ -17,7 +17,7 @@ on_both_databases!(
     a_list_of_long_chats_is_split_into_pages,
 );
 
-/// List of the chats since this year, with deleted ones.
+/// List of the chats since the start of 2026, with deleted ones.
 const LIST_SINCE: &str = "/api/v1/chats?includeDeleted=true&since=2026-01-01T00:00:00Z";
 
 fn escaped(text: &str) -> String {
@@ -66,7 +66,7 @@ async fn pull_pages(client: &Client, query: &str, limit: usize) -> ChatIds {
     all_ids
 }
 
-/// Returns the list unless it has this tag.
+/// Requests a list, with 304 as the answer if it has this tag.
 async fn get_unless(client: &Client, path: &str, tag: &str) -> TestResponse {
     client.send("GET", path, &[("if-none-match", tag)], b"").await
 }
