@@ -35,11 +35,11 @@ struct Dice(u64);
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut it = self.0;
-        it = (it ^ (it >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        it = (it ^ (it >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         let sides = u64::try_from(sides).expect("few");
-        usize::try_from((it ^ (it >> 31)) % sides).expect("fewer")
+        usize::try_from((bits ^ (bits >> 31)) % sides).expect("fewer")
     }
 
     fn seconds(&mut self, max: u64) -> u64 {
@@ -162,14 +162,14 @@ async fn reset(world: &World, devices: &mut [Device]) {
 
 async fn settle(devices: &mut [Device]) {
     for _ in 0..16 {
-        let mut quiet = true;
+        let mut is_settled = true;
         for device in devices.iter_mut() {
             let cycle = device.cycle().await;
             let refused = matches!(cycle.pushed, Pushed::Refused(_));
             assert!(!refused, "a push is refused as a whole: {:?}", cycle.pushed);
-            quiet &= cycle.pulled == Pulled::NotModified;
+            is_settled &= cycle.pulled == Pulled::NotModified;
         }
-        if quiet {
+        if is_settled {
             return;
         }
     }
@@ -229,8 +229,9 @@ async fn pull(device: &mut Device, dice: &mut Dice) {
 
 /// Returns a random existing row that is shared with other devices.
 fn random_row(device: &Device, dice: &mut Dice) -> Option<(Channel, String)> {
-    let fixed = [Channel::Settings, Channel::Sessions];
-    let keys: Vec<_> = device.store.keys().filter(|it| !fixed.contains(&it.0)).collect();
+    let fixed_channels = [Channel::Settings, Channel::Sessions];
+    let keys: Vec<_> =
+        device.store.keys().filter(|(channel, _)| !fixed_channels.contains(channel)).collect();
     (!keys.is_empty()).then(|| keys[dice.roll(keys.len())].clone())
 }
 

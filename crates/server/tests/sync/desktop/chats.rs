@@ -33,17 +33,17 @@ fn day(at: Moment) -> String {
 impl Device {
     /// Returns whether the server stores chats; requested once.
     pub(crate) async fn probe(&mut self) -> bool {
-        if let Some(known) = self.chats_supported {
-            return known;
+        if let Some(is_supported) = self.chats_supported {
+            return is_supported;
         }
         let answer = self.get_json("/api/capabilities").await;
         let body = object(&answer, "capabilities");
         let version = body.get("chatsSchemaVersion");
         assert!(version.is_none_or(Value::is_i64), "not a version: {version:?}");
 
-        let known = answer.status == 200 && body.get("chats") == Some(&json!(true));
-        self.chats_supported = Some(known);
-        known
+        let is_supported = answer.status == 200 && body.get("chats") == Some(&json!(true));
+        self.chats_supported = Some(is_supported);
+        is_supported
     }
 
     /// Starts a chat, with keys that no server knows.
@@ -177,12 +177,12 @@ impl Device {
         let mut path = first.clone();
         let mut tag = None;
         for page in 1..=MAX_PAGES {
-            let known = if page == 1 { self.chats_etag.clone() } else { None };
+            let known_tag = if page == 1 { self.chats_etag.clone() } else { None };
             let headers: Vec<(&str, &str)> =
-                known.iter().map(|it| ("If-None-Match", it.as_str())).collect();
+                known_tag.iter().map(|it| ("If-None-Match", it.as_str())).collect();
             let answer = self.call("GET", &path, &headers, &[]).await;
             if answer.status == 304 {
-                assert!(known.is_some(), "304 to an unconditional request");
+                assert!(known_tag.is_some(), "304 to an unconditional request");
                 return false;
             }
             assert_eq!(answer.status, 200, "the list of chats: {}", answer.text());
@@ -208,10 +208,10 @@ impl Device {
             let id = guid(chat.get("id"), "id of a chat");
             let accessed =
                 |it: &Value| moment(it.get("lastAccessedAt"), "lastAccessedAt of a chat");
-            if let Some(there) = self.chats.get(&id)
-                && accessed(there) > accessed(&chat)
+            if let Some(local_chat) = self.chats.get(&id)
+                && accessed(local_chat) > accessed(&chat)
             {
-                chat["lastAccessedAt"] = there["lastAccessedAt"].clone();
+                chat["lastAccessedAt"] = local_chat["lastAccessedAt"].clone();
             }
             self.chats.insert(id, chat);
         }
@@ -241,8 +241,8 @@ impl Device {
             moment(message.get("timestamp"), "timestamp of a message");
         }
         let Some(sealed) = blobs(chat, "a chat") else { return Some(chat.clone()) };
-        let bare = messages.is_none_or(Vec::is_empty) && chat.get("title").is_none();
-        assert!(bare, "an encrypted chat has no plaintext: {chat}");
+        let has_no_text = messages.is_none_or(Vec::is_empty) && chat.get("title").is_none();
+        assert!(has_no_text, "an encrypted chat has no plaintext: {chat}");
 
         let json = self.sealer()?.unseal(ENTITY, &id, &sealed)?;
         let hidden: Map<String, Value> = serde_json::from_slice(&json).expect("our own JSON");
@@ -257,11 +257,12 @@ impl Device {
 
 /// Returns the server's version, with our messages that it lacks.
 fn merged(mut theirs: Value, ours: &Value, now: Moment) -> Value {
-    let all = |it: &Value| it["messages"].as_array().cloned().unwrap_or_default();
-    let mut messages = all(&theirs);
-    let own = all(ours);
-    let there: Vec<_> = messages.iter().map(|it| it["id"].clone()).collect();
-    messages.extend(own.into_iter().filter(|it| !there.contains(&it["id"])));
+    let messages_of = |it: &Value| it["messages"].as_array().cloned().unwrap_or_default();
+    let mut messages = messages_of(&theirs);
+    let their_ids: Vec<_> = messages.iter().map(|it| it["id"].clone()).collect();
+    let missing_messages =
+        messages_of(ours).into_iter().filter(|it| !their_ids.contains(&it["id"]));
+    messages.extend(missing_messages);
     theirs["messages"] = json!(messages);
     theirs["updatedAt"] = json!(now.to_string());
     theirs

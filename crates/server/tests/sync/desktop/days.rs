@@ -23,13 +23,13 @@ const MINUTE: Duration = Duration::from_mins(1);
 /// them.
 async fn settle<const N: usize>(mut devices: [&mut Device; N]) {
     for _ in 0..12 {
-        let mut quiet = true;
+        let mut is_settled = true;
         for device in &mut devices {
             let cycle = device.cycle().await;
             let pulls_conditionally = device.generation != Generation::March;
-            quiet &= !pulls_conditionally || cycle.pulled == Pulled::NotModified;
+            is_settled &= !pulls_conditionally || cycle.pulled == Pulled::NotModified;
         }
-        if quiet {
+        if is_settled {
             return;
         }
     }
@@ -54,8 +54,8 @@ fn one_of_each(device: &mut Device, words: &str) -> Vec<(Channel, String)> {
 
 /// Returns the rows that can be edited and deleted, and that other devices receive.
 fn editable(rows: &[(Channel, String)]) -> impl Iterator<Item = &(Channel, String)> {
-    let fixed = [Channel::Sessions, Channel::KanbanColumns];
-    rows.iter().filter(move |it| !fixed.contains(&it.0))
+    let fixed_channels = [Channel::Sessions, Channel::KanbanColumns];
+    rows.iter().filter(move |(channel, _)| !fixed_channels.contains(channel))
 }
 
 /// Edits all rows that can be edited.

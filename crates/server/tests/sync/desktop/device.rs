@@ -124,8 +124,8 @@ impl Device {
 
     /// Returns whether its client supports a channel.
     pub(crate) fn knows(&self, channel: Channel) -> bool {
-        let late = matches!(channel, Channel::Personas | Channel::ScheduledJobs);
-        self.generation != Generation::March || !late
+        let is_newer_than_march = matches!(channel, Channel::Personas | Channel::ScheduledJobs);
+        self.generation != Generation::March || !is_newer_than_march
     }
 
     /// Returns a unique time of its own clock.
@@ -195,8 +195,8 @@ impl Device {
         }
         let pushed = self.push().await;
         let pulled = self.pull().await;
-        let checks = self.umk.is_some() && matches!(pulled, Pulled::Applied { .. });
-        let revoked = checks && self.check_revoked().await;
+        let checks_devices = self.umk.is_some() && matches!(pulled, Pulled::Applied { .. });
+        let revoked = checks_devices && self.check_revoked().await;
         Cycle { pushed, pulled, revoked }
     }
 

@@ -60,7 +60,7 @@ impl Device {
             if first {
                 (etag, catalog) = (page.etag.clone(), page.catalog);
             }
-            let before = since;
+            let previous_since = since;
             since = page.timestamp;
             self.cursor = Some(if self.generation == Generation::March {
                 // Its own clock, not the server's.
@@ -68,7 +68,7 @@ impl Device {
             } else {
                 since
             });
-            if !page.more || since <= before {
+            if !page.more || since <= previous_since {
                 self.applied(etag, catalog);
                 return Pulled::Applied { pages: number };
             }
@@ -146,8 +146,8 @@ impl Device {
         if built_in && matches!(channel, Channel::Templates | Channel::Personas) {
             return;
         }
-        if let Some(there) = self.store.get_mut(&key) {
-            if channel == Channel::Sessions || row.updated < there.updated {
+        if let Some(local_row) = self.store.get_mut(&key) {
+            if channel == Channel::Sessions || row.updated < local_row.updated {
                 return;
             }
             self.unpushed.remove(&key);
@@ -156,27 +156,31 @@ impl Device {
                 self.pushed_settings = Some(row.fields.clone());
             }
             if channel == Channel::Memories {
-                there.updated = row.updated;
-                let copied = ["label", "data"];
-                let news = row.fields.into_iter().filter(|it| copied.contains(&it.0.as_str()));
-                there.fields.extend(news);
+                local_row.updated = row.updated;
+                let is_applied = |name: &str| ["label", "data"].contains(&name);
+                let fields = row.fields.into_iter().filter(|(name, _)| is_applied(name));
+                local_row.fields.extend(fields);
             } else {
-                *there = row;
+                *local_row = row;
             }
             return;
         }
         if channel == Channel::Providers {
-            // The same provider under another id: the server's replaces it.
-            let print = |row: &Row| {
-                ["providerType", "endpoint", "modelName", "azureDeploymentName"]
-                    .map(|name| row.fields.get(name).cloned())
-            };
-            let same =
-                |it: &(&(Channel, String), &Row)| it.0.0 == channel && print(it.1) == print(&row);
-            let twin = self.store.iter().find(same).map(|it| it.0.clone());
-            twin.and_then(|it| self.store.remove(&it));
+            self.remove_provider_like(&row);
         }
         self.store.insert(key, row);
+    }
+
+    /// Removes the provider with the settings of this one, whose id replaces it.
+    fn remove_provider_like(&mut self, provider: &Row) {
+        let settings_of = |row: &Row| {
+            ["providerType", "endpoint", "modelName", "azureDeploymentName"]
+                .map(|name| row.fields.get(name).cloned())
+        };
+        let settings = settings_of(provider);
+        self.store.retain(|(channel, _), local_row| {
+            *channel != Channel::Providers || settings_of(local_row) != settings
+        });
     }
 
     /// Decrypts a row; `None`, which is skipped, if that fails.

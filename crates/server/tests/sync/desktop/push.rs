@@ -56,16 +56,19 @@ impl Device {
 
     /// Pushes all changes, or all rows without a cursor.
     pub(crate) async fn push_as(&mut self, sending: Sending) -> Pushed {
-        let mut decided = 0;
-        let mut nothing = true;
-        for batch in self.batches() {
-            nothing = false;
+        let batches = self.batches();
+        if batches.is_empty() {
+            return Pushed::Nothing;
+        }
+
+        let mut conflict_count = 0;
+        for batch in batches {
             let (answer, sent) = self.send_batch(&batch, sending).await;
             if answer.status != 200 {
                 self.note_encryption(&answer);
                 return Pushed::Refused(answer.status);
             }
-            decided += conflicts(&answer, &sent);
+            conflict_count += count_conflicts(&answer, &sent);
             for (channel, row) in &batch.rows {
                 self.unpushed.remove(&(*channel, row.id.clone()));
             }
@@ -74,7 +77,7 @@ impl Device {
             }
             self.stored(&batch);
         }
-        if nothing { Pushed::Nothing } else { Pushed::Stored(decided) }
+        Pushed::Stored(conflict_count)
     }
 
     /// Pushes all rows with their own times, as after encryption was enabled.
@@ -110,29 +113,27 @@ impl Device {
 
     fn first_batches(&self) -> Vec<Batch> {
         let all = self.rows().map(|(channel, row)| (channel, row.clone()));
-        let (sessions, rest): (Vec<_>, Vec<_>) =
+        let (sessions, mut first_rows): (Vec<_>, Vec<_>) =
             all.partition(|(channel, _)| *channel == Channel::Sessions);
         let mut slices = sessions.chunks(SLICE);
-        let first = slices.next().unwrap_or_default();
-        let rows = rest.into_iter().chain(first.iter().cloned()).collect();
-        let mut batches = vec![Batch { rows, full: true, ..Batch::default() }];
-        let rest = slices.map(|it| Batch { rows: it.to_vec(), ..Batch::default() });
-        batches.extend(rest);
+        first_rows.extend_from_slice(slices.next().unwrap_or_default());
+        let mut batches = vec![Batch { rows: first_rows, full: true, ..Batch::default() }];
+        batches.extend(slices.map(|it| Batch { rows: it.to_vec(), ..Batch::default() }));
         batches
     }
 
     /// Returns the rows that are not older than the cursor.
     fn delta(&self, cursor: Moment) -> Option<Batch> {
         let settings = self.store.get(&(Channel::Settings, SETTINGS.to_owned()));
-        let settled = settings.map(|it| &it.fields) == self.pushed_settings.as_ref();
+        let settings_changed = settings.map(|it| &it.fields) != self.pushed_settings.as_ref();
         let is_pushed = |(channel, row): &(Channel, &Row)| match channel {
-            Channel::Settings => !settled,
+            Channel::Settings => settings_changed,
             _ => row.updated >= cursor,
         };
         let rows: Vec<_> = self.rows().filter(is_pushed).map(|it| (it.0, it.1.clone())).collect();
         let deleted: Vec<_> = self.deleted.iter().cloned().collect();
-        let nothing = rows.is_empty() && deleted.is_empty();
-        (!nothing).then_some(Batch { rows, deleted, full: false, delta: true })
+        let is_empty = rows.is_empty() && deleted.is_empty();
+        (!is_empty).then_some(Batch { rows, deleted, full: false, delta: true })
     }
 
     async fn send_batch(&mut self, batch: &Batch, sending: Sending) -> (TestResponse, Sent) {
@@ -235,7 +236,7 @@ impl Device {
 }
 
 /// Parses the answer to a push, and returns the number of conflicts.
-fn conflicts(answer: &TestResponse, sent: &Sent) -> usize {
+fn count_conflicts(answer: &TestResponse, sent: &Sent) -> usize {
     let body = object(answer, "a push");
     moment(body.get("serverTimestamp"), "serverTimestamp of a push");
     let conflicts = body

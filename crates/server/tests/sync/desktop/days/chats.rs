@@ -132,11 +132,11 @@ async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabas
     let world = World::new(database).await;
     let (mut desk, mut laptop) = two_devices(&world).await;
     let deleted_chat = desk.start_chat("gone");
-    let back = desk.start_chat("back");
+    let revived_chat = desk.start_chat("back");
     desk.backfill().await;
     laptop.list_chats().await;
     world.advance(HOUR);
-    for chat in [&deleted_chat, &back] {
+    for chat in [&deleted_chat, &revived_chat] {
         desk.delete_chat(chat).await;
         desk.delete_chat(chat).await;
         let response = desk.get_json(&format!("/api/v1/chats/{chat}")).await;
@@ -147,8 +147,8 @@ async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabas
     // One is repeated unchanged, the other is changed.
     laptop.put(&deleted_chat).await;
     world.advance(MINUTE);
-    laptop.write(&back, "newer than its deletion");
-    let stored = laptop.put(&back).await;
+    laptop.write(&revived_chat, "newer than its deletion");
+    let stored = laptop.put(&revived_chat).await;
     assert!(
         !matches!(stored, Stored::Dropped(_)),
         "a newer version revives a deleted chat: {stored:?}"
@@ -157,10 +157,10 @@ async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabas
     let mut phone = world.device().await;
     phone.list_chats().await;
     assert!(!phone.chats.contains_key(&deleted_chat), "an old version revived a deleted chat");
-    assert!(phone.chats.contains_key(&back), "a newer version revives a deleted chat");
+    assert!(phone.chats.contains_key(&revived_chat), "a newer version revives a deleted chat");
     laptop.list_chats().await;
     assert!(!laptop.chats.contains_key(&deleted_chat), "the deletion was not received");
-    assert!(laptop.chats.contains_key(&back), "a newer version revives a deleted chat");
+    assert!(laptop.chats.contains_key(&revived_chat), "a newer version revives a deleted chat");
 }
 
 async fn a_new_device_receives_every_chat(database: TestDatabase) {
