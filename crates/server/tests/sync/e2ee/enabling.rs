@@ -26,32 +26,32 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     let first_machine = Machine::new();
     let previous_status = status(&ada).await;
 
-    let registered = first_machine.register(&ada).await;
-    let unchanged = status(&ada).await;
-    let pending = device_status(&ada, &first_machine.id).await;
-    let uploaded = first_machine.store_own_key(&ada, 1).await;
-    let copied = ada.post("/api/e2ee/recovery/wrapped-umk", &recovery_copy()).await;
-    let guarded = put_proof_key(&ada, &proof_key()).await;
+    let registration = first_machine.register(&ada).await;
+    let status_after_registration = status(&ada).await;
+    let device_status_after_registration = device_status(&ada, &first_machine.id).await;
+    let key_response = first_machine.store_own_key(&ada, 1).await;
+    let copy_response = ada.post("/api/e2ee/recovery/wrapped-umk", &recovery_copy()).await;
+    let proof_key_response = put_proof_key(&ada, &proof_key()).await;
 
-    let none = json!({
+    let not_encrypted = json!({
         "isEnabled": false, "umkVersion": 0, "hasRecoveryKey": false, "hasRecoveryProofKey": false,
     });
-    assert_eq!(previous_status, none);
-    assert_eq!(unchanged, none, "registering alone encrypts nothing");
+    assert_eq!(previous_status, not_encrypted);
+    assert_eq!(status_after_registration, not_encrypted, "registering alone encrypts nothing");
 
     let expected_keys = ["isFirstDevice", "onboardingSessionId", "serverChallenge"];
-    assert_eq!(keys(&registered), expected_keys);
-    assert_eq!(registered["isFirstDevice"], true);
-    assert_eq!(uploaded.status, 200);
-    assert_eq!(copied.status, 200, "{}", copied.text());
-    assert_eq!(guarded.status, 204);
-    assert_eq!(guarded.bytes.len(), 0);
+    assert_eq!(keys(&registration), expected_keys);
+    assert_eq!(registration["isFirstDevice"], true);
+    assert_eq!(key_response.status, 200);
+    assert_eq!(copy_response.status, 200, "{}", copy_response.text());
+    assert_eq!(proof_key_response.status, 204);
+    assert_eq!(proof_key_response.bytes.len(), 0);
 
-    let capabilities = json!({
+    let encrypted = json!({
         "isEnabled": true, "umkVersion": 1, "hasRecoveryKey": true, "hasRecoveryProofKey": true,
     });
-    assert_eq!(status(&ada).await, capabilities);
-    assert_eq!(pending, 0);
+    assert_eq!(status(&ada).await, encrypted);
+    assert_eq!(device_status_after_registration, 0);
     assert_eq!(device_status(&ada, &first_machine.id).await, 1);
 
     let key = ada.get(&first_machine.path("wrapped-umk")).await.body;
@@ -61,14 +61,14 @@ async fn the_first_device_encrypts_the_account(database: TestDatabase) {
     assert_eq!(key["deviceId"], json!(first_machine.id));
     assert_eq!(key["wrapVersion"], 1);
     assert_eq!(key["signatureVersion"], 1);
-    assert!(key.get("approverSignature").is_none() && key.get("onboardingSessionId").is_none());
+    assert!(key.get("approverSignature").is_none());
+    assert!(key.get("onboardingSessionId").is_none());
 
     let copy = ada.get("/api/e2ee/recovery/wrapped-umk").await.body;
-    let sent = recovery_copy();
+    let uploaded_copy = recovery_copy();
     for field in ["ciphertext", "kdfSalt", "kdfMemoryCostKb", "kdfTimeCost", "kdfParallelism"] {
-        assert_eq!(copy[field], sent[field], "{field}");
+        assert_eq!(copy[field], uploaded_copy[field], "{field}");
     }
-
     assert_eq!(copy["wrapVersion"], 1);
     assert_eq!(copy["umkVersion"], 1);
 }
@@ -79,15 +79,15 @@ async fn an_encrypted_account_without_a_device_cannot_start_over(database: TestD
     let first_machine = encrypt(&ada).await;
 
     let revocation_response = ada.post(&first_machine.path("revoke"), &json!({})).await;
-    let again = first_machine.register(&ada).await;
-    let other = Machine::new().register(&ada).await;
-    let uploaded = first_machine.store_own_key(&ada, 2).await;
+    let repeated_registration = first_machine.register(&ada).await;
+    let new_registration = Machine::new().register(&ada).await;
+    let key_response = first_machine.store_own_key(&ada, 2).await;
 
     assert_eq!(revocation_response.status, 200);
     assert_eq!(revocation_response.body, json!({ "success": true }));
-    assert_eq!(again["isFirstDevice"], false);
-    assert_eq!(other["isFirstDevice"], false);
-    assert_eq!(uploaded.refusal(), (403, "device_not_active"));
+    assert_eq!(repeated_registration["isFirstDevice"], false);
+    assert_eq!(new_registration["isFirstDevice"], false);
+    assert_eq!(key_response.refusal(), (403, "device_not_active"));
     assert_eq!(ada.get(&first_machine.path("wrapped-umk")).await.refusal(), (404, "not_found"));
     assert_eq!(status(&ada).await["isEnabled"], true);
 }
@@ -103,10 +103,11 @@ async fn changes_of_keys_are_emailed_and_part_of_the_export(database: TestDataba
     ada.post(&second_machine.path("revoke"), &json!({})).await;
 
     let emails = names_to(&app, "ada@example.org").await;
-    let ours: Vec<_> = emails.iter().filter(|it| *it != "new-device").collect();
-    let approved = "device-approved";
-    let changed = "recovery-key-changed";
-    assert_eq!(ours, [approved, changed, "device-registered", "device-revoked"]);
+    let emails_of_keys: Vec<_> = emails.iter().filter(|it| *it != "new-device").collect();
+    assert_eq!(
+        emails_of_keys,
+        ["device-approved", "recovery-key-changed", "device-registered", "device-revoked"]
+    );
 
     let accept = [("accept", "application/json")];
     let export = ada.send("GET", "/auth/account/export", &accept, b"").await;
@@ -140,31 +141,31 @@ async fn a_session_of_an_app_password_may_use_keys() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_the_feature_only_the_status_is_served() {
-    let without = pia_policy::Terms { features: Some([].into()), ..terms() };
-    let app = TestConfig::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
+    let without_features = pia_policy::Terms { features: Some([].into()), ..terms() };
+    let app = TestConfig::on(TestDatabase::sqlite()).licensed(Some(without_features)).start().await;
     let ada = app.signed_in().await;
 
-    let registered = ada.post("/api/e2ee/devices/register", &Machine::new().registration()).await;
+    let response = ada.post("/api/e2ee/devices/register", &Machine::new().registration()).await;
 
     assert_eq!(status(&ada).await["isEnabled"], false);
-    assert_eq!(registered.refusal(), (403, "feature_not_licensed"));
-    assert_eq!(registered.body["feature"], "E2EE");
+    assert_eq!(response.refusal(), (403, "feature_not_licensed"));
+    assert_eq!(response.body["feature"], "E2EE");
 }
 
 async fn a_session_has_the_name_of_its_device(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let machine = Machine::new();
-    let unknown = ada.get("/auth/sessions").await.body["items"][0].clone();
+    let session_before = ada.get("/auth/sessions").await.body["items"][0].clone();
     machine.register(&ada).await;
     let token = json!({ "refreshToken": ada.refresh }).to_string();
     let headers = [("content-type", "application/json"), ("x-pia-device-id", &*machine.id)];
 
     let envelope = app.anonymous().send("POST", "/auth/refresh", &headers, token.as_bytes()).await;
     let ada = ada.with_tokens(&envelope.body);
-    let known = ada.get("/auth/sessions").await.body["items"][0].clone();
+    let session_after = ada.get("/auth/sessions").await.body["items"][0].clone();
 
-    assert!(unknown.get("deviceName").is_none(), "{unknown}");
-    assert_eq!(known["deviceId"], json!(machine.id));
-    assert_eq!(known["deviceName"], "DESKTOP-ADA");
+    assert!(session_before.get("deviceName").is_none(), "{session_before}");
+    assert_eq!(session_after["deviceId"], json!(machine.id));
+    assert_eq!(session_after["deviceName"], "DESKTOP-ADA");
 }

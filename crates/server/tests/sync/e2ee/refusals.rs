@@ -5,7 +5,7 @@ use pia_server_testkit::harness::TestApp;
 use pia_server_testkit::machine::{Machine, encrypt, recovery_copy, text};
 use serde_json::{Value, json};
 
-async fn refused(client: &Client, path: &str, body: &Value, field: &str, code: &str) {
+async fn assert_refused(client: &Client, path: &str, body: &Value, field: &str, code: &str) {
     let answer = client.post(path, body).await;
     assert_eq!(answer.refusal(), (400, "validation_failed"), "{path} {field}: {}", answer.text());
     let error = &answer.body["errors"][0];
@@ -40,7 +40,7 @@ async fn refuse_invalid_fields(
         for (value, code) in bad_base64(*length) {
             let mut body = good.clone();
             body[*field] = value;
-            refused(client, path, &body, field, code).await;
+            assert_refused(client, path, &body, field, code).await;
         }
     }
 }
@@ -121,7 +121,7 @@ async fn numbers_versions_and_names_have_bounds() {
     ] {
         let mut body = good.clone();
         body[field] = value;
-        refused(&ada, path, &body, field, code).await;
+        assert_refused(&ada, path, &body, field, code).await;
     }
 }
 
