@@ -71,6 +71,7 @@ async fn concurrent_devices_converge_to_the_same_rows(database: TestDatabase) {
         device.skew = skew(&mut dice);
         devices.push(device);
     }
+
     run_concurrently(&world, &mut devices, &mut dice, true).await;
 }
 
@@ -79,6 +80,7 @@ async fn concurrent_devices_of_an_encrypted_account_converge(database: TestDatab
     let (_, random) = Uuid::now_v7().as_u64_pair();
     let seed = Seed(random);
     let mut dice = Dice(seed.0);
+
     let mut desk = world.device().await;
     desk.enable_encryption().await;
     let code = desk.recovery_code.clone().expect("a code");
@@ -89,6 +91,7 @@ async fn concurrent_devices_of_an_encrypted_account_converge(database: TestDatab
         device.skew = skew(&mut dice);
         devices.push(device);
     }
+
     run_concurrently(&world, &mut devices, &mut dice, false).await;
 }
 

@@ -135,6 +135,7 @@ impl Device {
     fn chat_on_wire(&self, id: &str) -> Value {
         let mut chat = self.chats[id].clone();
         let Some(sealer) = self.sealer() else { return chat };
+
         let fields = chat.as_object_mut().expect("a chat");
         let mut hidden = Map::new();
         for name in HIDDEN {
@@ -144,6 +145,7 @@ impl Device {
         }
         // Unknown keys are encrypted too by this client.
         hidden.extend(fields.remove("keyOfTomorrow").map(|it| ("keyOfTomorrow".to_owned(), it)));
+
         let sealed = sealer.seal(ENTITY, id, Value::Object(hidden).to_string().as_bytes());
         fields.insert("encryptedPayload".to_owned(), json!(sealed.payload));
         fields.insert("wrappedDek".to_owned(), json!(sealed.dek));
@@ -218,6 +220,7 @@ impl Device {
         for id in body.get("deleted").and_then(Value::as_array).into_iter().flatten() {
             self.chats.remove(&guid(Some(id), "id of a deleted chat"));
         }
+
         let more = body.get("hasMore") == Some(&json!(true));
         let next = body.get("nextCursor").and_then(Value::as_str);
         assert_eq!(more, next.is_some(), "hasMore and nextCursor go together");

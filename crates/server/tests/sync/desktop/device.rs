@@ -115,6 +115,7 @@ impl Device {
             last_pulled: Vec::new(),
             retries: 0,
         };
+
         device.log_in().await;
         let at = device.now();
         let settings = Row::new(Channel::Settings, SETTINGS, "the default", at);

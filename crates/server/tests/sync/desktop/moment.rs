@@ -45,6 +45,7 @@ impl Moment {
         if !digits(fraction) || fraction.len() > 7 {
             return None;
         }
+
         let (date, time) = seconds.split_once('T')?;
         let numbers = |text: &str, split: char, lengths: [usize; 3]| {
             let parts: Vec<&str> = text.split(split).collect();
@@ -55,6 +56,7 @@ impl Moment {
         };
         let date = numbers(date, '-', [4, 2, 2])?;
         let time = numbers(time, ':', [2, 2, 2])?;
+
         let days = days_from_civil(date[0], date[1], date[2]);
         let seconds = days * DAY + time[0] * 3600 + time[1] * 60 + time[2];
         let fraction: i64 = format!("{fraction:0<7}").parse().ok()?;

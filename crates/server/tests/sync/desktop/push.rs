@@ -183,6 +183,7 @@ impl Device {
         body.insert("lastSyncTimestamp".to_owned(), json!(last));
         body.insert("deviceId".to_owned(), json!(self.id));
         body.insert("isE2EEEncrypted".to_owned(), json!(sealer.is_some()));
+
         let mut lists: BTreeMap<Channel, (Vec<Value>, Vec<&str>)> = BTreeMap::new();
         for (channel, row) in &batch.rows {
             let mut row = row.clone();
@@ -203,6 +204,7 @@ impl Device {
         for (channel, id) in &batch.deleted {
             lists.entry(*channel).or_default().1.push(id);
         }
+
         for channel in Channel::ROWS.into_iter().filter(|it| self.knows(*it)) {
             let (rows, deleted) = lists.remove(&channel).unwrap_or_default();
             let changes = json!({ channel.list(): rows, "deleted": deleted });

@@ -153,6 +153,7 @@ pub(crate) fn received(channel: Channel, row: &Value) -> Received {
     } else {
         (guid(fields.get("id"), &place), moment(fields.get("createdAt"), &place))
     };
+
     let sealed = blobs(row, &place);
     let mut open = BTreeMap::new();
     for field in channel.fields() {
@@ -166,6 +167,7 @@ pub(crate) fn received(channel: Channel, row: &Value) -> Received {
             open.insert(field.name.to_owned(), value);
         }
     }
+
     Received { id, created, updated, open, sealed }
 }
 

@@ -43,18 +43,19 @@ async fn a_new_account_receives_the_catalogue_alone(database: TestDatabase) {
     assert_eq!(plugins.len(), 3);
     assert_eq!(plugins[0]["id"], "10000000-0000-0000-0000-000000000001");
     assert!(pulled["catalogVersion"].as_i64().is_some());
-    assert!(pulled.get("settings").is_none() && pulled.get("pendingDevices").is_none());
+    assert!(pulled.get("settings").is_none());
+    assert!(pulled.get("pendingDevices").is_none());
     assert!(cursor(&pulled).ends_with('Z'));
 }
 
 async fn pushed_items_are_pulled_once_by_another_device(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, other) = app.two_devices().await;
-    let previous_pull = pull(&other, NOTHING).await;
+    let (desk, laptop) = app.two_devices().await;
+    let previous_pull = pull(&laptop, NOTHING).await;
 
-    let pushed = push(&ada, &todos(&[todo(1, 1, "one"), todo(2, 2, "two")])).await;
-    let first_pull = pull(&other, cursor(&previous_pull)).await;
-    let second_pull = pull(&other, cursor(&first_pull)).await;
+    let pushed = push(&desk, &todos(&[todo(1, 1, "one"), todo(2, 2, "two")])).await;
+    let first_pull = pull(&laptop, cursor(&previous_pull)).await;
+    let second_pull = pull(&laptop, cursor(&first_pull)).await;
 
     assert_eq!(pushed["conflicts"], json!([]));
     assert_eq!(changed_ids(&first_pull).0, [id(1), id(2)]);
@@ -71,13 +72,13 @@ async fn an_unchanged_answer_is_304_in_one_statement(database: TestDatabase) {
     let since = cursor(&pull(&ada, NOTHING).await).to_owned();
     let full_response = pull_with(&ada, &since, "&limit=500").await;
     let tag = full_response.header("etag").expect("a tag").to_owned();
-    let strong = tag.trim_start_matches("W/").to_owned();
+    let strong_tag = tag.trim_start_matches("W/").to_owned();
 
-    for known in [tag.clone(), strong, format!("\"other\", {tag}")] {
-        let answer = conditional(&ada, &since, &known).await;
+    for known_tag in [tag.clone(), strong_tag, format!("\"other\", {tag}")] {
+        let answer = conditional(&ada, &since, &known_tag).await;
 
-        assert_eq!(answer.status, 304, "{known}");
-        assert_eq!(answer.bytes.len(), 0, "{known}");
+        assert_eq!(answer.status, 304, "{known_tag}");
+        assert_eq!(answer.bytes.len(), 0, "{known_tag}");
         assert_eq!(answer.header("etag"), Some(tag.as_str()));
     }
 
@@ -108,14 +109,14 @@ async fn pages_of_any_size_have_every_item_once(database: TestDatabase) {
     push(&ada, &body).await;
 
     let mut since = NOTHING.to_owned();
-    let mut pulled = Vec::new();
-    let mut pages = 0;
-    let mut settings = 0;
+    let mut pulled_ids = Vec::new();
+    let mut page_count = 0;
+    let mut settings_count = 0;
     loop {
         let page = pull_with(&ada, &since, "&limit=7").await.body;
-        pages += 1;
-        pulled.extend(changed_ids(&page).0);
-        settings += usize::from(page.get("settings").is_some());
+        page_count += 1;
+        pulled_ids.extend(changed_ids(&page).0);
+        settings_count += usize::from(page.get("settings").is_some());
         assert!(cursor(&page) > since.as_str());
         cursor(&page).clone_into(&mut since);
         if page["hasMore"] == false {
@@ -123,10 +124,10 @@ async fn pages_of_any_size_have_every_item_once(database: TestDatabase) {
         }
     }
 
-    assert_eq!(pulled.len(), 40);
-    assert_eq!(pulled.iter().collect::<BTreeSet<_>>().len(), 40);
-    assert_eq!(settings, 1);
-    assert_eq!(pages, 6);
+    assert_eq!(pulled_ids.len(), 40);
+    assert_eq!(pulled_ids.iter().collect::<BTreeSet<_>>().len(), 40);
+    assert_eq!(settings_count, 1);
+    assert_eq!(page_count, 6, "41 items, 7 a page");
 }
 
 async fn a_long_answer_is_complete_with_its_length_and_compressed(database: TestDatabase) {
@@ -139,7 +140,7 @@ async fn a_long_answer_is_complete_with_its_length_and_compressed(database: Test
 
     let full_response = pull_with(&ada, NOTHING, "").await;
     let path = format!("/api/sync/pull?since={NOTHING}");
-    let packed = ada.send("GET", &path, &[("accept-encoding", "gzip")], b"").await;
+    let compressed_response = ada.send("GET", &path, &[("accept-encoding", "gzip")], b"").await;
 
     let (added, deleted) = changed_ids(&full_response.body);
     assert_eq!(added.len(), 499);
@@ -152,12 +153,13 @@ async fn a_long_answer_is_complete_with_its_length_and_compressed(database: Test
     assert_eq!(full_response.header("content-type"), Some("application/json"));
 
     let tag = full_response.header("etag").expect("a tag");
-    assert_eq!(packed.header("content-encoding"), Some("gzip"));
-    assert_eq!(packed.header("etag"), Some(tag));
+    assert_eq!(compressed_response.header("content-encoding"), Some("gzip"));
+    assert_eq!(compressed_response.header("etag"), Some(tag));
 
-    let mut unpacked = Vec::new();
-    GzDecoder::new(packed.bytes.as_slice()).read_to_end(&mut unpacked).expect("a complete answer");
-    assert_eq!(unpacked, full_response.bytes);
+    let mut decompressed = Vec::new();
+    let mut decoder = GzDecoder::new(compressed_response.bytes.as_slice());
+    decoder.read_to_end(&mut decompressed).expect("a complete answer");
+    assert_eq!(decompressed, full_response.bytes);
 }
 
 async fn a_cursor_from_the_future_is_answered_with_the_watermark(database: TestDatabase) {
@@ -189,10 +191,8 @@ async fn the_catalogue_is_omitted_if_the_device_has_it(database: TestDatabase) {
     let changed_body = pull_with(&ada, NOTHING, &more).await.body;
 
     assert_eq!(unchanged_body["plugins"], json!({ "upserted": [], "deleted": [] }));
-    assert!(
-        unchanged_body.get("managedPersonas").is_none()
-            && unchanged_body.get("clientPolicy").is_none()
-    );
+    assert!(unchanged_body.get("managedPersonas").is_none());
+    assert!(unchanged_body.get("clientPolicy").is_none());
     assert_ne!(changed_body["catalogVersion"], version);
 
     let enabled = |of: &Value| -> Vec<Value> {

@@ -30,11 +30,11 @@ fn gzip(body: &Value) -> Vec<u8> {
 
 async fn the_later_change_wins_and_is_returned_to_the_loser(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (one, other) = app.two_devices().await;
-    push(&one, &todos(&[todo(1, 9, "late")])).await;
-    let cursor_before = cursor(&pull(&other, NOTHING).await).to_owned();
+    let (desk, laptop) = app.two_devices().await;
+    push(&desk, &todos(&[todo(1, 9, "late")])).await;
+    let cursor_before = cursor(&pull(&laptop, NOTHING).await).to_owned();
 
-    let pushed = push(&other, &todos(&[todo(1, 5, "early")])).await;
+    let pushed = push(&laptop, &todos(&[todo(1, 5, "early")])).await;
 
     let conflict = &pushed["conflicts"][0];
     assert_eq!(conflict["entity"], "todos");
@@ -42,11 +42,11 @@ async fn the_later_change_wins_and_is_returned_to_the_loser(database: TestDataba
     assert_eq!(conflict["resolution"], "server_wins");
     assert_eq!(conflict["serverVersion"]["title"], "late");
     assert!(conflict.get("reason").is_none());
-    assert_eq!(pull(&other, &cursor_before).await["todos"]["upserted"][0]["title"], "late");
+    assert_eq!(pull(&laptop, &cursor_before).await["todos"]["upserted"][0]["title"], "late");
 
-    let newer = push(&other, &todos(&[todo(1, 10, "later")])).await;
-    assert_eq!(newer["conflicts"][0]["resolution"], "client_wins");
-    assert_eq!(pull(&one, &cursor_before).await["todos"]["upserted"][0]["title"], "later");
+    let newer_push = push(&laptop, &todos(&[todo(1, 10, "later")])).await;
+    assert_eq!(newer_push["conflicts"][0]["resolution"], "client_wins");
+    assert_eq!(pull(&desk, &cursor_before).await["todos"]["upserted"][0]["title"], "later");
 }
 
 async fn with_server_wins_items_unknown_to_the_client_are_unchanged(database: TestDatabase) {
@@ -54,37 +54,33 @@ async fn with_server_wins_items_unknown_to_the_client_are_unchanged(database: Te
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "first")])).await;
 
-    let without_cursor = push(&ada, &todos(&[todo(1, 9, "blind")])).await;
-    let mut with_cursor = todos(&[todo(1, 9, "seen")]);
-    with_cursor["lastSyncTimestamp"] = pull(&ada, NOTHING).await["serverTimestamp"].clone();
-    let with_cursor = push(&ada, &with_cursor).await;
+    let push_without_cursor = push(&ada, &todos(&[todo(1, 9, "blind")])).await;
+    let mut request = todos(&[todo(1, 9, "aware")]);
+    request["lastSyncTimestamp"] = pull(&ada, NOTHING).await["serverTimestamp"].clone();
+    let push_with_cursor = push(&ada, &request).await;
 
-    assert_eq!(without_cursor["conflicts"][0]["resolution"], "server_wins");
-    assert_eq!(with_cursor["conflicts"], json!([]));
-    assert_eq!(pull(&ada, NOTHING).await["todos"]["upserted"][0]["title"], "seen");
+    assert_eq!(push_without_cursor["conflicts"][0]["resolution"], "server_wins");
+    assert_eq!(push_with_cursor["conflicts"], json!([]));
+    assert_eq!(pull(&ada, NOTHING).await["todos"]["upserted"][0]["title"], "aware");
 }
 
 async fn repeated_pushes_do_not_revive_deleted_items(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     push(&ada, &todos(&[todo(1, 1, "x")])).await;
-    push(
-        &ada,
-        &json!({ "clientTimestamp": "2026-03-01T10:00:30Z", "todos": { "deleted": [id(1)] } }),
-    )
-    .await;
-    let pulled = pull(&ada, NOTHING).await;
+    let deletion =
+        json!({ "clientTimestamp": "2026-03-01T10:00:30Z", "todos": { "deleted": [id(1)] } });
+    push(&ada, &deletion).await;
+    assert_eq!(changed_ids(&pull(&ada, NOTHING).await), (vec![], vec![id(1)]));
 
-    let repeated = push(&ada, &todos(&[todo(1, 30, "x")])).await;
-    let again = push(&ada, &json!({ "todos": { "deleted": [id(1)] } })).await;
-    let still = pull(&ada, NOTHING).await;
-    let revived = push(&ada, &todos(&[todo(1, 31, "back")])).await;
+    let push_of_equal_time = push(&ada, &todos(&[todo(1, 30, "x")])).await;
+    let repeated_deletion = push(&ada, &json!({ "todos": { "deleted": [id(1)] } })).await;
+    assert_eq!(push_of_equal_time["conflicts"][0]["resolution"], "server_wins");
+    assert_eq!(repeated_deletion["conflicts"], json!([]));
+    assert_eq!(changed_ids(&pull(&ada, NOTHING).await), (vec![], vec![id(1)]));
 
-    assert_eq!(changed_ids(&pulled), (vec![], vec![id(1)]));
-    assert_eq!(repeated["conflicts"][0]["resolution"], "server_wins");
-    assert_eq!(again["conflicts"], json!([]));
-    assert_eq!(changed_ids(&still), (vec![], vec![id(1)]));
-    assert_eq!(revived["conflicts"][0]["resolution"], "client_wins");
+    let later_push = push(&ada, &todos(&[todo(1, 31, "back")])).await;
+    assert_eq!(later_push["conflicts"][0]["resolution"], "client_wins");
     assert_eq!(changed_ids(&pull(&ada, NOTHING).await), (vec![id(1)], vec![]));
 }
 
@@ -117,8 +113,9 @@ async fn a_push_beyond_a_quota_stores_nothing(database: TestDatabase) {
     let response = ada.post("/api/sync/push", &body).await;
 
     assert_eq!(response.refusal(), (409, "quota_exceeded"));
-    let details = ["resource", "limit", "current"].map(|it| response.body[it].clone());
-    assert_eq!(details, [json!("todos"), json!(2), json!(1)]);
+    assert_eq!(response.body["resource"], "todos");
+    assert_eq!(response.body["limit"], 2);
+    assert_eq!(response.body["current"], 1);
     assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(1)]);
     push(&ada, &todos(&[todo(2, 1, "x")])).await;
 }
@@ -140,7 +137,7 @@ async fn refused_items_do_not_prevent_others(database: TestDatabase) {
 
     let pushed = push(&ada, &body).await;
 
-    let conflicts: Vec<_> = pushed["conflicts"].as_array().expect("conflicts").iter().collect();
+    let conflicts = pushed["conflicts"].as_array().expect("conflicts");
     let reasons: Vec<_> =
         conflicts.iter().map(|it| it["reason"].as_str().expect("a reason")).collect();
     let expected =
@@ -158,13 +155,13 @@ async fn a_compressed_push_is_read_with_and_without_its_header(database: TestDat
     let first_body = gzip(&todos(&[todo(1, 1, "x")]));
     let second_body = gzip(&todos(&[todo(2, 1, "x")]));
 
-    let labelled = ada
+    let labelled_response = ada
         .send("POST", "/api/sync/push", &[json, ("content-encoding", "gzip")], &first_body)
         .await;
-    let unlabelled = ada.send("POST", "/api/sync/push", &[json], &second_body).await;
+    let unlabelled_response = ada.send("POST", "/api/sync/push", &[json], &second_body).await;
 
-    assert_eq!(labelled.status, 200, "{}", labelled.text());
-    assert_eq!(unlabelled.status, 200, "{}", unlabelled.text());
+    assert_eq!(labelled_response.status, 200, "{}", labelled_response.text());
+    assert_eq!(unlabelled_response.status, 200, "{}", unlabelled_response.text());
     assert_eq!(changed_ids(&pull(&ada, NOTHING).await).0, [id(1), id(2)]);
 }
 
@@ -188,21 +185,21 @@ async fn the_march_generation_repeats_everything_and_revives_nothing(database: T
     assert_eq!(pulled["settings"]["theme"], 2);
 
     push(&new, &json!({ "todos": { "deleted": [id(3)] } })).await;
-    let gone = pull(&new, cursor(&pulled)).await;
+    let pulled_deletion = pull(&new, cursor(&pulled)).await;
+    assert_eq!(changed_ids(&pulled_deletion), (vec![], vec![id(3)]));
 
-    let again = push(&march, &everything).await;
-
-    assert_eq!(changed_ids(&gone), (vec![], vec![id(3)]));
-    assert_eq!(again["conflicts"].as_array().expect("conflicts").len(), 1);
-    assert_eq!(changed_ids(&pull(&new, cursor(&gone)).await), (vec![], vec![id(3)]));
+    let second_push = push(&march, &everything).await;
+    let pulled_again = pull(&new, cursor(&pulled_deletion)).await;
+    assert_eq!(second_push["conflicts"].as_array().expect("conflicts").len(), 1);
+    assert_eq!(changed_ids(&pulled_again), (vec![], vec![id(3)]));
     assert_eq!(changed_ids(&pull(&march, NOTHING).await), (vec![id(1), id(2)], vec![id(3)]));
 
     // Repeated pushes are no change for other devices.
-    let since = cursor(&pull(&new, cursor(&gone)).await).to_owned();
+    let since = cursor(&pulled_again).to_owned();
     let tag = pull_with(&new, &since, "").await.header("etag").expect("a tag").to_owned();
-    let repeated = push(&march, &everything).await;
-    assert_eq!(repeated["conflicts"][0]["serverVersion"]["id"], id(3));
-    assert!(repeated["conflicts"][0]["serverVersion"]["deletedAt"].is_string());
+    let third_push = push(&march, &everything).await;
+    assert_eq!(third_push["conflicts"][0]["serverVersion"]["id"], id(3));
+    assert!(third_push["conflicts"][0]["serverVersion"]["deletedAt"].is_string());
 
     let path = format!("/api/sync/pull?since={since}");
     assert_eq!(new.send("GET", &path, &[("if-none-match", &tag)], b"").await.status, 304);
