@@ -1,6 +1,6 @@
 //! Tests of invalid input.
 
-use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ async fn a_malformed_push_is_refused_by_field_and_stores_nothing(database: TestD
         body[key] = value;
         body
     };
-    let many: Vec<Value> = (0..100_000).map(|it| json!({ "id": id(it) })).collect();
+    let too_many_items: Vec<Value> = (0..100_000).map(|it| json!({ "id": id(it) })).collect();
 
     for (body, field) in [
         (with("templates", json!(5)), "templates"),
@@ -39,7 +39,7 @@ async fn a_malformed_push_is_refused_by_field_and_stores_nothing(database: TestD
         (with("clientTimestamp", json!("now")), "clientTimestamp"),
         (with("isE2EEEncrypted", json!(1)), "isE2EEEncrypted"),
         (with("deviceId", json!(5)), "deviceId"),
-        (with("memories", json!(many)), ""),
+        (with("memories", json!(too_many_items)), ""),
     ] {
         let response = ada.post("/api/sync/push", &body).await;
 
@@ -48,8 +48,8 @@ async fn a_malformed_push_is_refused_by_field_and_stores_nothing(database: TestD
     }
     for body in ["[]", "null", "7", "\"x\""] {
         let json = [("content-type", "application/json")];
-        let refusal = ada.send("POST", "/api/sync/push", &json, body.as_bytes()).await;
-        assert_eq!(refusal.status, 400, "{body}");
+        let response = ada.send("POST", "/api/sync/push", &json, body.as_bytes()).await;
+        assert_eq!(response.status, 400, "{body}");
     }
 
     let deep = format!("{{\"todos\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
@@ -61,12 +61,13 @@ async fn a_malformed_push_is_refused_by_field_and_stores_nothing(database: TestD
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pull_requires_a_cursor_and_a_valid_limit() {
-    let app = pia_server_testkit::harness::TestApp::spawn().await;
+    let app = TestApp::spawn().await;
     let ada = app.signed_in().await;
 
-    let nothing = ada.get("/api/sync/pull").await;
-    assert_eq!(nothing.refusal(), (400, "validation_failed"));
-    assert_eq!(nothing.body["errors"][0]["field"], "since");
+    let response = ada.get("/api/sync/pull").await;
+    assert_eq!(response.refusal(), (400, "validation_failed"));
+    assert_eq!(response.body["errors"][0]["field"], "since");
+
     for limit in ["501", "9223372036854775808"] {
         assert_eq!(pull_with(&ada, NOTHING, &format!("&limit={limit}")).await.status, 200);
     }

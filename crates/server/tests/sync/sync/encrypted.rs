@@ -74,13 +74,13 @@ async fn undecryptable_items_alone_are_refused(database: TestDatabase) {
 
 async fn encrypted_items_after_a_reset_are_refused(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
-    let (ada, unaware) = app.two_devices().await;
+    let (ada, unaware_device) = app.two_devices().await;
     encrypt(&ada).await;
     push(&ada, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
     ada.send("DELETE", "/api/sync/reset", &[], b"").await;
     push(&ada, &todos(&[todo(2, 1, "plain")])).await;
 
-    let pushed = push(&unaware, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
+    let pushed = push(&unaware_device, &encrypted(&[blobs(1, PAYLOAD, WRAPPED)])).await;
 
     let conflict = &pushed["conflicts"][0];
     assert_eq!(conflict["reason"], "account_not_encrypted");

@@ -45,27 +45,26 @@ fn written_now(number: u128) -> Value {
 async fn devices_push_items_again_that_a_restored_server_lacks(database: TestDatabase) {
     let db = database.connect().await;
     let app = TestConfig::on(database).start().await;
-    let (one, other) = app.two_devices().await;
-    let backup = push(&one, &todos(&[todo(1, 1, "old")])).await;
-    let backup = backup["serverTimestamp"].as_str().expect("a stamp").to_owned();
+    let (desk, laptop) = app.two_devices().await;
+    let backup = push(&desk, &todos(&[todo(1, 1, "old")])).await;
     let late_todo = written_now(2);
-    push(&one, &todos(std::slice::from_ref(&late_todo))).await;
-    let pulled = pull(&other, NOTHING).await;
+    push(&desk, &todos(std::slice::from_ref(&late_todo))).await;
+    let pulled = pull(&laptop, NOTHING).await;
     let path = format!("/api/sync/pull?since={}&limit=500", cursor(&pulled));
-    let tag = one.get(&path).await.header("etag").expect("a tag").to_owned();
+    let tag = desk.get(&path).await.header("etag").expect("a tag").to_owned();
 
-    restore(&db, &backup).await;
-    let refreshed = one.send("GET", &path, &[("if-none-match", &tag)], b"").await;
+    restore(&db, cursor(&backup)).await;
+    let response = desk.send("GET", &path, &[("if-none-match", &tag)], b"").await;
     // The item was changed since the cursor that the device receives now.
-    assert!(late_todo["updatedAt"].as_str() > Some(cursor(&refreshed.body)));
-    push(&one, &todos(&[late_todo])).await;
-    let other_pulled = pull(&other, cursor(&refreshed.body)).await;
+    assert!(late_todo["updatedAt"].as_str() > Some(cursor(&response.body)));
+    push(&desk, &todos(&[late_todo])).await;
+    let pulled_by_laptop = pull(&laptop, cursor(&response.body)).await;
 
-    assert_eq!(refreshed.status, 200);
-    assert_eq!(cursor(&refreshed.body), backup.as_str());
-    assert_eq!(refreshed.body["hasMore"], false);
-    assert_eq!(changed_ids(&pull(&one, NOTHING).await).0, [id(1), id(2)]);
-    assert_eq!(changed_ids(&other_pulled).0, [id(2)]);
+    assert_eq!(response.status, 200);
+    assert_eq!(cursor(&response.body), cursor(&backup));
+    assert_eq!(response.body["hasMore"], false);
+    assert_eq!(changed_ids(&pull(&desk, NOTHING).await).0, [id(1), id(2)]);
+    assert_eq!(changed_ids(&pulled_by_laptop).0, [id(2)]);
 }
 
 async fn sign_in(app: &TestApp, email: &str) -> Client {

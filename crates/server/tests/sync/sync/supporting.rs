@@ -35,19 +35,20 @@ async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
     push(&eve, &todos(&[todo(9, 1, "secret")])).await;
     let preference = json!({ "pluginId": MEMORY_PLUGIN, "isEnabled": true });
     push(&ada, &json!({ "pluginPreferences": [preference], "deviceId": "laptop" })).await;
-    let chat = chats::create_chat(&ada).await;
+    let chat_id = chats::create_chat(&ada).await;
 
     let status = ada.get("/api/sync/status").await.body;
     let quota = ada.get("/api/sync/quota").await.body;
     let debug = ada.get("/api/sync/debug-state").await;
 
     assert_eq!(status["watermark"], pull(&ada, NOTHING).await["serverTimestamp"]);
-    let expected = json!({ "entity": "todos", "count": 1, "deleted": 1 });
-    assert_eq!(todos_of(&status["channels"]), expected);
+    let expected_counts = json!({ "entity": "todos", "count": 1, "deleted": 1 });
+    assert_eq!(todos_of(&status["channels"]), expected_counts);
     assert_eq!(status["lastEvent"]["deviceId"], "laptop");
 
-    let expected = json!({ "entity": "todos", "current": 1, "limit": 500 });
-    assert_eq!(todos_of(&quota["quotas"]), expected);
+    let expected_quota = json!({ "entity": "todos", "current": 1, "limit": 500 });
+    assert_eq!(todos_of(&quota["quotas"]), expected_quota);
+
     let items = debug.body["items"].as_array().expect("items");
     // The todo and the chat; a preference has no encrypted form.
     assert_eq!(items.len(), 3);
@@ -55,7 +56,7 @@ async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
 
     let chats = debug.body["chats"].as_array().expect("chats");
     assert_eq!(chats.len(), 1);
-    assert_eq!(chats[0]["id"], json!(chat));
+    assert_eq!(chats[0]["id"], json!(chat_id));
     assert_eq!(chats[0]["encrypted"], false);
     assert_eq!(chats[0]["updatedAt"], "2026-08-01T09:14:02Z");
     assert!(!debug.text().contains("secret"), "{}", debug.text());
@@ -65,39 +66,38 @@ async fn storage_is_limited_by_the_quota(database: TestDatabase) {
     const LIMIT: u64 = 32 << 20;
     let app = TestConfig::on(database).with("Sync__MaxStorage", "32MiB").start().await;
     let ada = app.signed_in().await;
-    let long = |number| {
+    let long_chat = |number| {
         let mut chat = chats::chat(&id(number), "2026-08-01T09:14:02Z");
         chat["messages"][0]["content"] = json!("x".repeat(15 << 20));
         chat
     };
-    let stored = async || ada.get("/auth/account").await.body["storage"].clone();
-    assert_eq!(stored().await, json!({ "current": 0, "limit": LIMIT }));
+    let storage = async || ada.get("/auth/account").await.body["storage"].clone();
+    assert_eq!(storage().await, json!({ "current": 0, "limit": LIMIT }));
 
     for number in 1..=2 {
-        assert_eq!(chats::put(&ada, &long(number)).await.status, 201);
+        assert_eq!(chats::put(&ada, &long_chat(number)).await.status, 201);
     }
-    let third_response = chats::put(&ada, &long(3)).await;
-    let big = [1, 2].map(|it| json!({ "id": id(it), "label": "x".repeat(5 << 18) }));
-    let pushed = ada.post("/api/sync/push", &json!({ "memories": big })).await;
+    let chat_response = chats::put(&ada, &long_chat(3)).await;
+    let long_memories = [1, 2].map(|it| json!({ "id": id(it), "label": "x".repeat(5 << 18) }));
+    let push_response = ada.post("/api/sync/push", &json!({ "memories": long_memories })).await;
 
-    for refused in [&third_response, &pushed] {
-        assert_eq!(refused.refusal(), (409, "quota_exceeded"));
-        let resource = &refused.body["resource"];
-        let limit = &refused.body["limit"];
-        assert_eq!(resource, "storage");
-        assert_eq!(limit, &json!(LIMIT));
+    for response in [&chat_response, &push_response] {
+        assert_eq!(response.refusal(), (409, "quota_exceeded"));
+        assert_eq!(response.body["resource"], "storage");
+        assert_eq!(response.body["limit"], LIMIT);
     }
 
-    let current = stored().await["current"].clone();
-    assert_eq!(third_response.body["current"], current);
+    let current = storage().await["current"].clone();
+    assert_eq!(chat_response.body["current"], current);
     assert!(current.as_u64().is_some_and(|it| it > 30 << 20 && it < LIMIT), "{current}");
 
     let quota = ada.get("/api/sync/quota").await.body;
-    let last = quota["quotas"].as_array().expect("quotas").last().cloned();
-    let expected = json!({ "entity": "storage", "current": current, "limit": LIMIT });
-    assert_eq!(last, Some(expected));
+    let last_quota = quota["quotas"].as_array().expect("quotas").last().cloned();
+    let expected_quota = json!({ "entity": "storage", "current": current, "limit": LIMIT });
+    assert_eq!(last_quota, Some(expected_quota));
+
     assert_eq!(chats::delete(&ada, &id(2)).await.status, 204);
-    assert_eq!(chats::put(&ada, &long(3)).await.status, 201);
+    assert_eq!(chats::put(&ada, &long_chat(3)).await.status, 201);
 }
 
 async fn events_are_paged(database: TestDatabase) {
@@ -141,6 +141,6 @@ async fn a_reset_deletes_everything_and_preserves_the_highest_stamp(database: Te
     assert_eq!(ada.get("/api/sync/events").await.body["items"][0]["kind"], "reset");
     assert_eq!(changed_ids(&pull(&eve, NOTHING).await).0, [id(1)]);
 
-    let again = push(&ada, &todos(&[todo(1, 1, "x")])).await;
-    assert!(again["serverTimestamp"].as_str() > Some(cursor(&later_pull)));
+    let later_push = push(&ada, &todos(&[todo(1, 1, "x")])).await;
+    assert!(cursor(&later_push) > cursor(&later_pull));
 }

@@ -71,7 +71,8 @@ async fn a_plain_account_is_filled_again_after_a_reset(database: TestDatabase) {
     }
     let cycle = desk.cycle().await;
     assert_eq!(cycle.pushed, Pushed::Stored(0), "deletions are no conflict");
-    assert!(laptop.get(Channel::Todos, &rows[6].1).is_some(), "it has not received the deletion");
+    let (channel, id) = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo");
+    assert!(laptop.get(*channel, id).is_some(), "it has not received the deletion");
 
     desk.reset().await;
     // A stored ETag and the cursors are of the previous epoch.

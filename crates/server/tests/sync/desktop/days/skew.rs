@@ -17,7 +17,8 @@ async fn devices_with_clocks_a_day_apart_converge(database: TestDatabase) {
     let mut fast = world.device().await;
     let mut slow = world.device().await;
     let mut right = world.device().await;
-    (fast.skew, slow.skew) = (DAY, -DAY);
+    fast.skew = DAY;
+    slow.skew = -DAY;
     // A first push sends everything, whatever the clock.
     let of_fast = one_of_each(&mut fast, "of the fast one");
     let of_slow = one_of_each(&mut slow, "of the slow one");
