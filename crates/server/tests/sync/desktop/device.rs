@@ -173,7 +173,7 @@ impl Device {
         self.store.get(&(channel, id.to_owned()))
     }
 
-    /// Returns the content of a row.
+    /// Returns the field of a row that tests edit, if the device has the row.
     pub(crate) fn content(&self, channel: Channel, id: &str) -> Option<&str> {
         self.get(channel, id).map(|it| it.content(channel))
     }

@@ -17,19 +17,24 @@ use super::row::Row;
 /// All pushes that were stored.
 #[derive(Default)]
 pub(crate) struct Journal {
-    turn: AtomicU64,
+    /// Number of the next start or end of a push.
+    next_event: AtomicU64,
     stored: Mutex<Vec<Sent>>,
 }
 
-/// A push.
+/// A push, with the times between which the server stored it.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
+    /// Number of the event at which it started.
     start: u64,
+    /// Number of the event at which it ended.
     end: u64,
     /// `clientTimestamp`.
     claimed: Moment,
-    /// Server's time before and after it.
-    server: (Moment, Moment),
+    /// Server's time before it.
+    started_at: Moment,
+    /// Server's time after it.
+    ended_at: Moment,
     pub(crate) versions: Vec<(Channel, Row)>,
     pub(crate) deleted: Vec<(Channel, String)>,
 }
@@ -42,15 +47,21 @@ impl Sent {
 
 impl Journal {
     pub(crate) fn begin(&self, claimed: Moment, now: Moment) -> Sent {
-        let start = self.turn.fetch_add(1, Ordering::SeqCst);
-        let versions = Vec::new();
-        let deleted = Vec::new();
-        Sent { start, end: start, claimed, server: (now, now), versions, deleted }
+        let start = self.next_event.fetch_add(1, Ordering::SeqCst);
+        Sent {
+            start,
+            end: start,
+            claimed,
+            started_at: now,
+            ended_at: now,
+            versions: Vec::new(),
+            deleted: Vec::new(),
+        }
     }
 
     pub(crate) fn end(&self, mut sent: Sent, now: Moment) {
-        sent.end = self.turn.fetch_add(1, Ordering::SeqCst);
-        sent.server.1 = now;
+        sent.end = self.next_event.fetch_add(1, Ordering::SeqCst);
+        sent.ended_at = now;
         self.stored.lock().unwrap_or_else(PoisonError::into_inner).push(sent);
     }
 
@@ -69,7 +80,7 @@ impl Journal {
             .filter(|it| it.0 != Channel::Settings)
             .collect();
         for key in stored_rows.keys().filter(|it| it.0 != Channel::Settings) {
-            assert!(keys.contains(key), "{who}: {key:?} came from nowhere");
+            assert!(keys.contains(key), "{who}: {key:?} was never pushed");
         }
 
         for key in &keys {
@@ -93,8 +104,8 @@ struct RowHistory<'a> {
 impl<'a> RowHistory<'a> {
     fn of(stored: &'a [Sent], key: &(Channel, String)) -> Self {
         let of_push = |it: &'a Sent| {
-            let same = |(channel, row): &&(Channel, Row)| *channel == key.0 && row.id == key.1;
-            it.versions.iter().filter(same).map(move |(_, row)| (it, row))
+            let is_of_row = |(channel, row): &&(Channel, Row)| *channel == key.0 && row.id == key.1;
+            it.versions.iter().filter(is_of_row).map(move |(_, row)| (it, row))
         };
         let versions: Vec<_> = stored.iter().flat_map(of_push).collect();
         let deletions = stored.iter().filter(|it| it.deleted.contains(key)).collect();
@@ -125,7 +136,7 @@ impl<'a> RowHistory<'a> {
             let was_there = self.versions.iter().any(|(push, _)| push.end < deletion.start);
             let is_first_deletion = self.deletions.iter().all(|it| it.start >= deletion.start);
             let is_earlier = deletion.end < first_start && was_there && is_first_deletion;
-            let deletion_time = deletion.claimed.rounded().min(deletion.server.0);
+            let deletion_time = deletion.claimed.rounded().min(deletion.started_at);
             let is_superseded = is_earlier && deletion_time >= self.newest;
             assert!(!is_superseded, "{context}: revived by a version older than its deletion");
         }
@@ -135,7 +146,7 @@ impl<'a> RowHistory<'a> {
         let first_start =
             self.pushes_of_newest().map(|(push, _)| push.start).min().expect("a version");
         let is_explained = self.deletions.iter().any(|deletion| {
-            let deletion_time = deletion.claimed.rounded().min(deletion.server.1);
+            let deletion_time = deletion.claimed.rounded().min(deletion.ended_at);
             let was_there = self.versions.iter().any(|(push, _)| push.start < deletion.end);
             was_there && (deletion.end > first_start || deletion_time >= self.newest)
         });

@@ -10,7 +10,7 @@ use super::fields::{Channel, Field, Kind};
 use super::keys::Blobs;
 use super::moment::Moment;
 
-/// A page of changes.
+/// A page of a pull.
 pub(crate) struct Page {
     pub(crate) timestamp: Moment,
     pub(crate) rows: Vec<(Channel, Received)>,
@@ -22,7 +22,7 @@ pub(crate) struct Page {
     pub(crate) etag: Option<String>,
 }
 
-/// A row as received.
+/// A row of a pull, not decrypted yet.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) id: String,
@@ -104,8 +104,8 @@ pub(crate) fn page(answer: &TestResponse) -> Page {
         let changes = changes.as_object().unwrap_or_else(|| panic!("{place}: {changes}"));
         let rows = list(changes.get(channel.list()), &place);
         page.rows.extend(rows.iter().map(|it| (channel, received(channel, it))));
-        let gone = list(changes.get("deleted"), &place).iter();
-        page.deleted.extend(gone.map(|it| (channel, guid(Some(it), &place))));
+        let deleted_ids = list(changes.get("deleted"), &place).iter();
+        page.deleted.extend(deleted_ids.map(|it| (channel, guid(Some(it), &place))));
     }
     if let Some(snapshot) = body.get("managedPersonas") {
         assert_personas(snapshot);

@@ -57,13 +57,13 @@ impl Row {
         Self { id: id.to_owned(), created: at, updated: at, fields }
     }
 
-    /// Changes its content.
+    /// Changes the field that tests edit.
     pub(crate) fn set_content(&mut self, channel: Channel, words: &str, at: Moment) {
         self.fields.insert(channel.content_field().to_owned(), json!(words));
         self.updated = at;
     }
 
-    /// Returns its content.
+    /// Returns the field that tests edit, empty if the row lacks it.
     pub(crate) fn content(&self, channel: Channel) -> &str {
         self.fields.get(channel.content_field()).and_then(Value::as_str).unwrap_or_default()
     }
