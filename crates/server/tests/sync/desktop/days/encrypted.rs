@@ -127,7 +127,7 @@ async fn plain_rows_are_replaced_by_encrypted_ones_of_equal_time_once(database: 
     desk.settle().await;
     assert!(!pulled_text(&mut desk).await.contains(CANARY), "sessions are replaced too");
 
-    // Ciphertext always differs; the time of its row does not .
+    // Ciphertext always differs; the time of its row does not.
     assert!(matches!(desk.push_all().await, Pushed::Stored(_)));
     let mut laptop = world.device().await;
     laptop.join_by_code(desk.recovery_code.as_deref().expect("a code")).await;
