@@ -1,7 +1,6 @@
 //! Channels and the fields of their rows.
 
-/// A kind of row that devices share, in the order in which the client applies
-/// them.
+/// A kind of row that devices share. Clients apply them in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Channel {
     Settings,

@@ -1,5 +1,4 @@
-//! Parsers as strict as the client's: input that would stop a client fails the
-//! test.
+//! Parsers as strict as the client's: input that would stop it fails the test.
 
 use std::collections::BTreeMap;
 

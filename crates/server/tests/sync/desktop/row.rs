@@ -68,9 +68,8 @@ impl Row {
         self.fields.get(channel.content_field()).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Returns the parts that two devices with the same row agree on: times at
-    /// the precision of the server, and of a memory the fields that the client
-    /// applies.
+    /// Returns the parts that two devices with the same row agree on: times at the
+    /// precision of the server, and of a memory the fields that the client applies.
     pub(crate) fn shared(&self, channel: Channel) -> Self {
         let mut shared = self.clone();
         let has_created = channel != Channel::Settings;
