@@ -67,6 +67,6 @@ fn reason(error: LoadPdfError) -> ExtractError {
 
 /// Returns whether the pages are pictures, with some letters at most.
 fn is_scanned(recorder: &Recorder, pages: usize) -> bool {
-    let letters: usize = recorder.pages.iter().flatten().map(Line::letters).sum();
-    letters == 0 || (recorder.has_images && letters < MIN_LETTERS_PER_PAGE * pages)
+    let alphanumerics: usize = recorder.pages.iter().flatten().map(Line::alphanumerics).sum();
+    alphanumerics == 0 || (recorder.has_images && alphanumerics < MIN_LETTERS_PER_PAGE * pages)
 }
