@@ -74,7 +74,7 @@ pub(crate) enum Meanwhile {
 
 impl InMemoryFactors {
     /// Creates a user with a second factor, whose authenticator app displays no valid code.
-    pub(crate) fn on() -> Arc<Self> {
+    pub(crate) fn with_factor_on() -> Arc<Self> {
         let factor = Some(Factor { sealed: Vec::new(), state: FactorState::On });
         let state = Mutex::new(State { factor, ..State::default() });
         Arc::new(Self { state, ..Self::default() })
