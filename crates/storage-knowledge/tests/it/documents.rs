@@ -126,9 +126,13 @@ async fn documents_are_selected_by_text_and_state(db: Database) {
     let unknown = server(KnowledgeBaseId::generate());
     assert!(titles(&db, unknown, DocumentFilter::default()).await.is_empty());
 
-    let roads = base(&db, "Roads", DEFAULT).await;
+    let builders = group(&db, "Builders").await;
+    let roads = base(&db, "Roads", builders).await;
     let new = NewContent { title: Some("οδοστρωμα".to_owned()), ..content(None, "4") };
-    SqlDocuments::new(db.clone()).put(server(roads), new, QUOTAS, change()).await.unwrap();
+    let documents = SqlDocuments::new(db.clone());
+    let outcome = documents.put(server(roads), new, QUOTAS, change()).await.unwrap();
+    assert!(matches!(outcome, DocumentStoreOutcome::Created(_)), "{outcome:?}");
+
     for text in ["ΟΔΟΣ", "οδος", "οδοσ"] {
         assert_eq!(titles(&db, server(roads), search(text)).await, ["οδοστρωμα"], "{text}");
     }
