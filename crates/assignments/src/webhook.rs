@@ -1,6 +1,6 @@
 //! Webhook: a request to an operator's URL when an assignment ends. Its payload
 //! names the assignment and its state, such as
-//! `{"type":"assignment.completed",…}`.
+//! `{"type":"assignment.…",…}`.
 
 use pia_kernel::{OperatorId, Secret, Timestamp, WebhookDeliveryId};
 use serde::Serialize;

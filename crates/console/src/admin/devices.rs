@@ -113,6 +113,7 @@ fn status_text(status: DeviceStatus) -> Text {
 fn search_form(page: &PageContext, status: Option<DeviceStatus>) -> Search {
     let search = page.query("search");
     let is_filtered = status.is_some() || !search.is_empty();
+
     let options = DeviceStatus::ALL.map(|it| (it.name(), page.t(status_text(it))));
     let options_and_all = [("", page.t(ALL))].into_iter().chain(options);
     let selected = status.map_or("", DeviceStatus::name);
@@ -120,6 +121,7 @@ fn search_form(page: &PageContext, status: Option<DeviceStatus>) -> Search {
     let text = Field::input("search", page.t(SEARCH), "search", "off", search);
     let reset =
         Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/devices".to_owned() };
+
     Search {
         label: page.t(TITLE).to_owned(),
         fields: [text.optional(), statuses.optional()]

@@ -49,7 +49,7 @@ pub(crate) struct MemberQuery {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct MemberPage {
-    /// In the requested order.
+    /// Members in the requested order.
     items: Vec<MemberItem>,
     /// Cursor of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]

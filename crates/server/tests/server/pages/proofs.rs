@@ -22,7 +22,7 @@ use super::signed_in::{ADA, Visitor, pages, start_with_admin, with_unknown_ids};
 on_both_databases!(
     a_form_is_sent_again_with_the_proof_that_it_needs,
     a_passkey_of_the_account_is_a_proof,
-    an_account_without_a_password_is_asked_for_other_proofs_only,
+    an_account_without_a_password_gives_other_proofs_only,
     a_secret_is_entered_again_instead_of_repeated,
     each_form_needs_a_proof_as_listed,
     a_dangerous_act_does_nothing_without_a_proof,
@@ -254,7 +254,7 @@ async fn a_passkey_of_the_account_is_a_proof(database: TestDatabase) {
     assert!(!is_confirmation(&next_answer), "{}", next_answer.text());
 }
 
-async fn an_account_without_a_password_is_asked_for_other_proofs_only(database: TestDatabase) {
+async fn an_account_without_a_password_gives_other_proofs_only(database: TestDatabase) {
     const PATH: &str = "/admin/settings/LocalAuth:Registration/change";
     let clock = manual_clock();
     let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
@@ -315,7 +315,7 @@ enum ProofNeed {
     Always,
     /// Depends on the values of its fields.
     Sometimes,
-    /// Its use case requires a proof of its own.
+    /// Proof that the use case itself requires.
     Itself,
     Never,
 }
