@@ -80,7 +80,8 @@ const MANY_ROWS: &str = "
         SELECT randomblob(16), id, 1, id, 'down', email, 0, 0, created_at, created_at, '{}',
             created_at, 'new', created_at FROM accounts WHERE email LIKE 'user%';
     INSERT INTO usage_by_user (week, user_id, calls_0, spent_0)
-        SELECT unixepoch() / 604800, id, 12, 3912450000 FROM accounts;";
+        SELECT unixepoch() / 604800, id, 12, 3912450000 FROM accounts;
+    INSERT INTO usage_users SELECT id, unixepoch() / 86400 FROM accounts;";
 
 /// Browser that checks pages of a server.
 pub(super) struct PageChecker {
