@@ -1,4 +1,4 @@
-//! Locations of IP addresses, from a file in MaxMind's format.
+//! Locations of IP addresses, from a file in the MMDB format.
 
 use std::net::IpAddr;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Databases of locations in MaxMind's format.
+//! Databases of locations in the MMDB format.
 //!
 //! The file is a binary search tree of the bits of an address, then a separator, the
 //! records, and the metadata. Each node has two 24-bit targets, for the bits 0 and 1:

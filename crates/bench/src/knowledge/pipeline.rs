@@ -118,15 +118,12 @@ impl Pipeline {
         let elapsed = start.elapsed();
 
         let documents = runtime.block_on(self.documents())?;
-        match documents.iter().find(|it| it.status != DocumentStatus::Ready) {
-            Some(document) => {
-                Err(format!("a document is {:?}: {:?}", document.status, document.error).into())
-            }
-            None => {
-                let chunk_count = documents.iter().map(|it| it.chunk_count).sum();
-                Ok(IngestionResult { elapsed, chunk_count })
-            }
+        if let Some(document) = documents.iter().find(|it| it.status != DocumentStatus::Ready) {
+            return Err(format!("a document is {:?}: {:?}", document.status, document.error).into());
         }
+
+        let chunk_count = documents.iter().map(|it| it.chunk_count).sum();
+        Ok(IngestionResult { elapsed, chunk_count })
     }
 
     /// Searches for a question as a chat does before its model is called. Returns

@@ -52,7 +52,7 @@ fn body_size(pages: &[Vec<Line>]) -> f64 {
 /// Returns the median distance of lines, in sizes of their fonts.
 fn usual_gap(page: &[Line]) -> f64 {
     let mut gaps: Vec<f64> =
-        page.iter().map(|it| it.line_gap / it.size).filter(|it| (0.5..3.0).contains(it)).collect();
+        page.iter().map(|it| it.gap_above / it.size).filter(|it| (0.5..3.0).contains(it)).collect();
     gaps.sort_by(f64::total_cmp);
     gaps.get(gaps.len() / 2).copied().unwrap_or(1.2)
 }
@@ -61,7 +61,7 @@ fn usual_gap(page: &[Line]) -> f64 {
 fn continues(above: &Line, line: &Line, usual_gap: f64) -> bool {
     let ratio = (above.size / line.size).max(line.size / above.size);
     let is_near =
-        line.line_gap > -0.5 * line.size && line.line_gap < usual_gap * PARAGRAPH_GAP * line.size;
+        line.gap_above > -0.5 * line.size && line.gap_above < usual_gap * PARAGRAPH_GAP * line.size;
     ratio < OTHER_SIZE && is_near
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Line {
     pub(super) size: f64,
     /// Distance from the baseline of the line above; negative if this line is
     /// higher up.
-    pub(super) line_gap: f64,
+    pub(super) gap_above: f64,
     /// Lead of `size` in the vote.
     votes: usize,
     /// Start of the first glyph, a point on the baseline.
@@ -47,10 +47,10 @@ pub(super) struct Line {
 impl Line {
     /// Begins a line below another one.
     pub(super) fn new(text: String, glyph: PlacedGlyph, above: Option<&Self>) -> Self {
-        let line_gap = above.map_or(0.0, |it| -it.across(&glyph));
+        let gap_above = above.map_or(0.0, |it| -it.across(&glyph));
         let size = glyph.size;
         let base = glyph.start;
-        Self { text, size, line_gap, votes: 1, base, last: glyph, glyphs: 1, leftward: 0 }
+        Self { text, size, gap_above, votes: 1, base, last: glyph, glyphs: 1, leftward: 0 }
     }
 
     /// Adds a glyph to this line, or returns it as an error if it is on another
