@@ -347,6 +347,18 @@ async fn register(program: &ServerProcess, name: &'static str) -> Person {
     Person { name, client }
 }
 
+/// Returns the tables with rows of people except their accounts, those first that others
+/// refer to.
+fn personal_tables() -> Vec<&'static str> {
+    let mut tables: Vec<_> = inventory()
+        .filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)))
+        .map(|it| it.name)
+        .filter(|it| *it != "accounts")
+        .collect();
+    tables.sort_by_key(|it| FIRST.iter().position(|first| first == it).unwrap_or(FIRST.len()));
+    tables
+}
+
 async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
     let call = Invocation::new()
         .licensed()
@@ -356,12 +368,7 @@ async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
     let ada = register(&program, "ada").await;
     let bob = register(&program, "bob").await;
     let stored_data = StoredData::open(&database).await;
-    let mut tables: Vec<_> = inventory()
-        .filter(|it| !matches!(it.erasure, ErasurePolicy::NotPersonal(_)))
-        .map(|it| it.name)
-        .filter(|it| *it != "accounts")
-        .collect();
-    tables.sort_by_key(|it| FIRST.iter().position(|first| first == it).unwrap_or(FIRST.len()));
+    let tables = personal_tables();
     for person in [&ada, &bob] {
         // Other rows refer to this one.
         stored_data.plant(person, "client_policies").await;
