@@ -1,12 +1,12 @@
 //! AI proxy: routing to models, prompts, responses, and usage.
 //!
-//! The crate decides which model answers a caller, what the caller may spend, and what of
-//! the response reaches the caller. `Chat` and `Optimize` parse a request into an
-//! `UpstreamPrompt` (`request`) and begin a `Turn`, which chooses the models (`routing`),
-//! admits the call (`credits`), calls them through the port `ChatUpstream`, and runs the
-//! tools of the server in between (`tools`). The response is a full body (`answering.rs`)
-//! or a stream (`stream`). `MeteredCall` accompanies every call and charges it when it is
-//! dropped. Read `turn.rs` first.
+//! To begin with, read `turn.rs`: a turn is one question of a caller, and may
+//! take several calls of a model. A use case such as `chat.rs` parses the request
+//! (`request`) and passes its prompt to the `gateway`, where a `Turn` chooses the
+//! models (`routing`), reserves credits for each call (`credits`), calls the
+//! upstream (`ports`), runs tools of the server (`tools`, `knowledge`) and calls
+//! the model again with their results. `stream` reads the response, in full or
+//! in parts, and when the call ends its usage is charged.
 
 mod background_chat;
 mod chat;

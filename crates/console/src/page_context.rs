@@ -26,7 +26,7 @@ use crate::shell::Shell;
 use crate::texts::{common, errors, field_errors};
 use crate::ui::form::Form;
 use crate::ui::view::{Notice, SectionPart};
-use crate::ui::{ErrorText, Text, View};
+use crate::ui::{ErrorText, Field, Text, View};
 use crate::{AccountPages, AddressLocations};
 
 /// Parameter of the query with the name of a confirmation.
@@ -302,8 +302,8 @@ impl PageContext {
 }
 
 /// Attaches the errors of fields to the forms of a page, and returns the first
-/// error of a field that no form has. The JSON API reports an error of the proof
-/// of ownership under other names.
+/// error of a field that no form has. The JSON API reports errors of the proof of
+/// ownership and of a secret's value under other names.
 fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<ErrorText> {
     let (code, _) = err.code_and_message();
     if WRONG_PROOFS.contains(&code) {
@@ -326,7 +326,9 @@ fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<
         let name = if is_proof { PROOF } else { text("field") };
 
         let mut has_field = false;
-        for field in view.displayed_fields_mut().filter(|it| it.name == name) {
+        let is_named =
+            |field: &Field| field.name == name || (name == "value" && field.name == SECRET_VALUE);
+        for field in view.displayed_fields_mut().filter(|it| is_named(it)) {
             field.set_error(&error_text);
             has_field = true;
         }

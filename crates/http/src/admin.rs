@@ -33,6 +33,7 @@ pub(crate) mod scim_tokens;
 mod session;
 pub(crate) mod settings;
 mod time_order;
+pub(crate) mod trial_search;
 pub(crate) mod unanswered_questions;
 pub(crate) mod usage;
 mod usage_csv;

@@ -17,8 +17,8 @@ use std::sync::Arc;
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
-use actix_web::http::StatusCode;
 use actix_web::http::header::{AUTHORIZATION, CONTENT_LENGTH, HeaderName, UPGRADE};
+use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, web};
 use pia_identity::{
@@ -92,6 +92,11 @@ pub async fn admit<B: MessageBody + 'static>(
 }
 
 impl Gates {
+    /// Returns whether a page can be opened at the paths of a pattern.
+    pub fn has_page(&self, pattern: &str) -> bool {
+        self.table.iter().any(|it| it.method == Method::GET && it.path == pattern)
+    }
+
     async fn decide(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         let pattern = request.match_pattern().unwrap_or_default();
         let route_match = self.table.find(request.method(), &pattern, |it| self.is_served(it));

@@ -206,8 +206,8 @@ const CONSOLE_ERRORS: &[(&str, Text)] = &[
     (
         "mail_not_configured",
         Text::new(
-            "No mail server is configured. Set one up under Smtp.",
-            "Kein Mailserver ist eingerichtet. Richten Sie einen unter Smtp ein.",
+            "No mail server is configured. Set one up under First steps.",
+            "Kein Mailserver ist eingerichtet. Richten Sie unter „Erste Schritte“ einen ein.",
         ),
     ),
 ];

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{Docs, Licensing, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{admin_docs, read, write};
+use super::client_policies::{admin_docs, proved, read, write};
 use crate::admin::account_security as security;
 use crate::auth;
 use crate::auth::mfa::FreshProofRequest;

@@ -1,7 +1,8 @@
 //! Cache of windows. Another instance may have changed them since: they serve
 //! optimistic writes, which the database checks.
 //!
-//! `postgres.rs` records each read and write, `optimistic.rs` plans with the rows.
+//! A window that another instance writes too is not exclusive: optimistic writes
+//! of it would often fail, and cost more than reading.
 
 use std::collections::HashMap;
 
@@ -46,12 +47,11 @@ impl WindowCache {
         }
     }
 
-    /// Returns the cached rows of these windows, if no other instance seems to change any of
-    /// them. Otherwise optimistic writes would cost more than reading. Windows that are not
-    /// cached are left out.
-    pub(crate) fn unchanged_rows(&self, keys: &[String]) -> Option<Vec<WindowRow>> {
-        let known = keys.iter().filter_map(|key| self.windows.get(key));
-        known.map(|it| it.exclusive.then(|| it.row.clone())).collect()
+    /// Returns the cached rows of these windows, or `None` if any of them is not exclusive.
+    /// Windows that are not cached are left out (callers check for missing ones).
+    pub(crate) fn exclusive_rows(&self, keys: &[String]) -> Option<Vec<WindowRow>> {
+        let cached = keys.iter().filter_map(|key| self.windows.get(key));
+        cached.map(|it| it.exclusive.then(|| it.row.clone())).collect()
     }
 }
 

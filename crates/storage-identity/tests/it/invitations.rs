@@ -215,17 +215,42 @@ async fn valid_invitations_are_listed_in_pages(db: Database) {
     invite(&db, NewInvitation { expires_at: START, ..invitation(TOKEN, None) }).await;
     let by_expiry = [made[4], made[2], made[3], made[0], made[1]];
 
-    let first_page = store.page(START, PageRequest { limit: 2, after: None }).await.unwrap();
-    let last_cursor = first_page.last().map(|it| pia_kernel::Cursor { at: it.at, id: it.id.0 });
-    let second_page =
-        store.page(START, PageRequest { limit: 9, after: last_cursor }).await.unwrap();
+    for (is_by_expiry, expected) in [(false, &made[..]), (true, &by_expiry[..])] {
+        for order in [TimeOrder::Oldest, TimeOrder::Newest] {
+            let filter = InvitationFilter { is_by_expiry, order, ..InvitationFilter::default() };
+            let page = async |after| {
+                store.page(START, &filter, PageRequest { limit: 3, after }).await.unwrap()
+            };
+            let first = page(None).await;
+            let second = page(first.last().map(|it| filter.cursor(it))).await;
+            let mut listed: Vec<_> = first.iter().chain(&second).map(|it| it.id).collect();
+            if order == TimeOrder::Newest {
+                listed.reverse();
+            }
 
-    made.reverse();
-    let listed: Vec<_> = first_page.iter().chain(&second_page).map(|it| it.id).collect();
-    assert_eq!(listed, made);
-    assert_eq!(first_page[0].email.as_deref(), Some("ada@example.org"));
-    assert_eq!(first_page[0].role, Role::KbManager);
-    assert_eq!(first_page[0].group, Some(DEFAULT_GROUP));
+            assert_eq!(listed, expected, "{filter:?}");
+            assert_eq!(first[0].email.as_deref(), Some("ada@example.org"));
+            assert_eq!(first[0].role, Role::KbManager);
+            assert_eq!(first[0].group, Some(DEFAULT_GROUP));
+        }
+    }
+}
+
+async fn invitations_are_searched_by_address(db: Database) {
+    let ada = invite(&db, invitation(TokenHash([1; 32]), Some("Ada@Example.org"))).await;
+    let bob = invite(&db, invitation(TokenHash([2; 32]), Some("bob@example.org"))).await;
+    let anyone = invite(&db, invitation(TokenHash([3; 32]), None)).await;
+    let store = SqlInvitations::new(db.clone());
+
+    for (search, expected) in
+        [("ADA", &[ada][..]), ("example", &[bob, ada]), ("%", &[]), ("", &[anyone, bob, ada])]
+    {
+        let filter = InvitationFilter { search: search.to_owned(), ..InvitationFilter::default() };
+        let request = PageRequest { limit: 9, after: None };
+        let found = store.page(START, &filter, request).await.unwrap();
+        let ids: Vec<_> = found.iter().map(|it| it.id).collect();
+        assert_eq!(ids, expected, "{search}");
+    }
 }
 
 async fn an_invitation_into_a_missing_group_is_rejected(db: Database) {

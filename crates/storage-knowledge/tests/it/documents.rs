@@ -270,11 +270,11 @@ async fn a_manager_of_another_group_finds_nothing(db: Database) {
     let foreign_document = DocumentRef { base, document: id };
 
     assert_eq!(documents.list(base).await.unwrap(), None);
+    assert_eq!(titles(&db, base, DocumentFilter::default()).await, [""; 0]);
     assert_eq!(documents.find(foreign_document).await.unwrap(), None);
     assert_eq!(documents.content(foreign_document).await.unwrap(), None);
     assert!(!documents.delete(foreign_document, SideEffects::default()).await.unwrap());
     assert!(!documents.retry(foreign_document, NOW, SideEffects::default()).await.unwrap());
-
     let new = || content(None, "two");
     let storage_outcome = documents.put(base, new(), QUOTAS, change()).await.unwrap();
     assert_eq!(storage_outcome, DocumentStoreOutcome::Unknown);

@@ -70,18 +70,29 @@ async fn pages_are_filtered_and_in_order_of_time(db: Database) {
     };
     feedback.triage(ids[4], closing_update, noting("triage")).await.unwrap();
 
-    let filter = FeedbackFilter { status: Some(FeedbackStatus::New), rating: Some(Rating::Down) };
+    let filter = FeedbackFilter {
+        status: Some(FeedbackStatus::New),
+        rating: Some(Rating::Down),
+        ..FeedbackFilter::default()
+    };
     let first_request = PageRequest { after: None, limit: 1 };
     let page = feedback.page(filter, first_request).await.unwrap();
     let next_page =
         feedback.page(filter, PageRequest { after: page.next, limit: 1 }).await.unwrap();
     let large_page = PageRequest { after: None, limit: 9 };
     let full_page = feedback.page(FeedbackFilter::default(), large_page).await.unwrap();
+    let oldest_first = FeedbackFilter { order: TimeOrder::Oldest, ..FeedbackFilter::default() };
+    let oldest_page =
+        feedback.page(oldest_first, PageRequest { after: None, limit: 3 }).await.unwrap();
+    let newer_request = PageRequest { after: oldest_page.next, limit: 3 };
+    let newer_page = feedback.page(oldest_first, newer_request).await.unwrap();
 
     let listed = |items: &[FeedbackEntry]| items.iter().map(|it| it.id).collect::<Vec<_>>();
     assert_eq!(listed(&page.items), vec![ids[2]]);
     assert_eq!(listed(&next_page.items), vec![ids[0]]);
     assert_eq!(next_page.next, None);
+    assert_eq!(listed(&oldest_page.items), ids[..3]);
+    assert_eq!(listed(&newer_page.items), ids[3..]);
     ids.reverse();
     assert_eq!(listed(&full_page.items), ids);
 }

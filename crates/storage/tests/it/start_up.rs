@@ -45,7 +45,7 @@ async fn a_server_is_migrated_as_the_migration_role() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_is_always_migrated() {
-    let test_db = TestDatabase::sqlite();
+    let test_db = TestDatabase::empty_sqlite();
 
     let db = start(startup(&test_db, None)).await.unwrap();
 
@@ -54,7 +54,7 @@ async fn a_file_is_always_migrated() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_that_start_at_once_migrate_once() {
-    for test_db in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
+    for test_db in [TestDatabase::empty_sqlite(), TestDatabase::empty_postgres().await] {
         let start_once = || start(startup(&test_db, Some(test_db.target())));
 
         let (first_start, second_start) = join(start_once(), start_once()).await;
@@ -66,7 +66,7 @@ async fn two_that_start_at_once_migrate_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn migrating_only_returns_the_applied_migrations() {
-    for test_db in [TestDatabase::sqlite(), TestDatabase::empty_postgres().await] {
+    for test_db in [TestDatabase::empty_sqlite(), TestDatabase::empty_postgres().await] {
         let applied = migrate_only(&test_db.target(), None, None).await.unwrap();
         let applied_again =
             migrate_only(&test_db.target(), Some(&test_db.target()), None).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_failed_migration_is_reported_by_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failed_migration_leaves_a_file_unchanged() {
-    let test_db = TestDatabase::sqlite();
+    let test_db = TestDatabase::empty_sqlite();
     let db = Database::open(&test_db.target(), DatabaseOptions::default()).unwrap();
     execute_on(&db, "CREATE TABLE ai_usage (id INTEGER)").await.unwrap();
 

@@ -122,8 +122,8 @@ fn labelled_problem(
     Some(match problem {
         Problem::NoLicence => labelled(LICENCE, page.t(LICENCE_MISSING).to_owned(), licence::PATH),
         Problem::LicenceExpired(at) => labelled(LICENCE, with_day(EXPIRED, *at), licence::PATH),
-        Problem::LicenceExpiresSoon(at) => labelled(LICENCE, with_day(ENDS, *at), licence::PATH),
-        Problem::CertificateExpiresSoon(at) => labelled(CERTIFICATE, with_day(ENDS, *at), ""),
+        Problem::LicenceExpiresSoon(at) => labelled(LICENCE, with_day(EXPIRES, *at), licence::PATH),
+        Problem::CertificateExpiresSoon(at) => labelled(CERTIFICATE, with_day(EXPIRES, *at), ""),
         Problem::VolumeNearlyFull(volume) => volume_problem(page, volume),
         Problem::EmailsFailed(count) => {
             labelled(EMAIL, with_count(EMAIL_FAILED, *count), "admin/mail?state=failed")

@@ -1,8 +1,8 @@
 //! `/api/kb-manager`, as the desktop client uses it.
 
 use pia_server_testkit::client::{Client, TestResponse};
-use pia_server_testkit::console::administrator;
-use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::console::{Console, administrator};
+use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -13,6 +13,7 @@ on_both_databases!(
     a_manager_lists_stores_replaces_and_deletes_documents,
     a_manager_is_refused_for_the_reasons_of_the_contract,
     others_are_no_managers,
+    a_manager_tries_the_search_in_bases_of_the_group,
     documents_are_paged_sorted_and_searched_in_the_console,
 );
 

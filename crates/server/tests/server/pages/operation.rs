@@ -173,7 +173,7 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
         "{search_page}"
     );
     assert!(area_page.contains("Smtp:Host") && !area_page.contains("Server:Name"), "{area_page}");
-    assert!(empty_page.contains("No settings found"), "{empty_page}");
+    assert!(empty_page.contains("No entries found"), "{empty_page}");
     assert!(name_page.contains("Environment") && name_page.contains("Server__Name"), "{name_page}");
     assert!(!name_page.contains("/change\""), "{name_page}");
     assert_eq!(change_refusal.status, 404);
