@@ -97,6 +97,19 @@ impl ServerTools {
         tools
     }
 
+    /// Removes pictures from a prompt whose model cannot see them, if no tool may describe
+    /// them either.
+    pub(crate) fn remove_pictures(target: &Target, prompt: &mut UpstreamPrompt) {
+        if target.vision || !prompt.pictures {
+            return;
+        }
+
+        if let Some(extracted) = request::pictures::extract_pictures(&prompt.messages, false) {
+            prompt.messages = extracted.messages;
+            prompt.pictures = false;
+        }
+    }
+
     /// Adds the search of these knowledge bases, unless there are none, or the
     /// caller forces a tool call, or has a tool of the same name.
     pub(crate) fn add_knowledge(&mut self, bases: &[KnowledgeSummary], prompt: &UpstreamPrompt) {

@@ -72,6 +72,19 @@ fn a_model_with_vision_gets_pictures_and_another_a_tool() {
 }
 
 #[test]
+fn without_tools_pictures_are_removed_for_a_model_without_vision() {
+    let seeing = Target { vision: true, ..without_vision() };
+    let mut prompt = sample_prompt();
+
+    ServerTools::remove_pictures(&seeing, &mut prompt);
+    assert!(prompt.pictures);
+
+    ServerTools::remove_pictures(&without_vision(), &mut prompt);
+    assert!(!prompt.pictures);
+    assert!(!String::from_utf8_lossy(&prompt.messages).contains("data:x"));
+}
+
+#[test]
 fn fallbacks_of_a_vision_model_have_vision_and_fetch_if_required() {
     let entry = |id: &str| {
         let fallbacks = ["near", "far", "dark"].map(str::to_owned).into();

@@ -46,11 +46,14 @@ impl Turn {
             (ToolMode::WithTools, Some(model)) => {
                 ServerTools::for_prompt(model, &catalogue, &mut prompt)
             }
-            _ => ServerTools::default(),
+            (ToolMode::WithoutTools, Some(model)) => {
+                ServerTools::remove_pictures(model, &mut prompt);
+                ServerTools::default()
+            }
+            (_, None) => ServerTools::default(),
         };
-        if prompt.pictures {
-            // The first model has vision, or the pictures would have been
-            // removed.
+        if prompt.pictures && route.first().is_some_and(|it| it.vision) {
+            // Fallbacks would lose the pictures that the first model sees.
             route.retain(|it| it.vision);
         }
 
