@@ -77,6 +77,8 @@ pub struct RunningSetting {
     pub needs_restart: bool,
     /// True if a blank text has a meaning of its own, also for a secret.
     pub may_be_blank: bool,
+    /// Names of the possible values if they are few: `true` and `false`; empty otherwise.
+    pub choices: Vec<&'static str>,
 }
 
 /// Setting in force, with the change of an administrator.

@@ -149,8 +149,12 @@ impl Setting for DatabaseKind {
 impl Setting for Synchronous {
     const IS_SECRET: bool = false;
 
+    fn choices() -> Vec<(&'static str, Self)> {
+        vec![("Full", Self::Full), ("Normal", Self::Normal)]
+    }
+
     fn parse(text: &str) -> Result<Self, Reason> {
-        choice(text, &[("Full", Self::Full), ("Normal", Self::Normal)])
+        choice(text)
     }
 
     fn format(&self) -> String {

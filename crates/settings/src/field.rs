@@ -12,7 +12,7 @@ use figment::value::Value;
 
 use super::error::{Code, Reason, SettingError};
 use super::section::{Layered, Outcome, join};
-use super::setting::Setting;
+use super::setting::{Setting, choice_names};
 use super::snapshot::{Effect, StoredSetting};
 
 /// Setting to be read. An invalid value is recorded, and reading continues with
@@ -24,6 +24,7 @@ pub(super) struct Field<'a> {
     effect: Effect,
     /// True if a blank text has a meaning of its own.
     may_be_blank: bool,
+    is_list: bool,
 }
 
 impl<'a> Field<'a> {
@@ -33,7 +34,7 @@ impl<'a> Field<'a> {
         key: String,
         effect: Effect,
     ) -> Self {
-        Self { layered, outcome, key, effect, may_be_blank: false }
+        Self { layered, outcome, key, effect, may_be_blank: false, is_list: false }
     }
 
     /// Returns the value, or else the default.
@@ -116,6 +117,7 @@ impl<'a> Field<'a> {
 
     /// Returns the items of a list, or of a text separated by commas.
     pub(super) fn list<T: Setting>(mut self) -> Vec<T> {
+        self.is_list = true;
         let mut values = Vec::new();
         match self.raw_value() {
             Some(Value::Dict(_, items)) => {
@@ -207,6 +209,10 @@ impl<'a> Field<'a> {
         let origin = self.raw_value().and_then(|it| self.layered.origin(it));
         let mut setting = StoredSetting::new(self.effect, value, T::IS_SECRET, origin);
         setting.may_be_blank = self.may_be_blank;
+        // A list has any number of the choices.
+        if !self.is_list {
+            setting.choices = choice_names::<T>();
+        }
         self.outcome.snapshot.record(self.key, setting);
     }
 }

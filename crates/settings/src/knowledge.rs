@@ -291,8 +291,12 @@ impl Setting for IngestKey {
 impl Setting for KnowledgeMode {
     const IS_SECRET: bool = false;
 
+    fn choices() -> Vec<(&'static str, Self)> {
+        Self::ALL.map(|it| (it.name(), it)).into()
+    }
+
     fn parse(text: &str) -> Result<Self, Reason> {
-        choice(text, &Self::ALL.map(|it| (it.name(), it)))
+        choice(text)
     }
 
     fn format(&self) -> String {

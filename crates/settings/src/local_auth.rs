@@ -62,9 +62,12 @@ impl LocalAuth {
 impl Setting for RegistrationPolicy {
     const IS_SECRET: bool = false;
 
+    fn choices() -> Vec<(&'static str, Self)> {
+        [Self::Open, Self::Invitation, Self::Closed].map(|it| (name(it), it)).into()
+    }
+
     fn parse(text: &str) -> Result<Self, Reason> {
-        let names = [Self::Open, Self::Invitation, Self::Closed].map(|it| (name(it), it));
-        choice(text, &names)
+        choice(text)
     }
 
     fn format(&self) -> String {

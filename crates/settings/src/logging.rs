@@ -56,8 +56,12 @@ impl Setting for Level {
 impl Setting for LogFormat {
     const IS_SECRET: bool = false;
 
+    fn choices() -> Vec<(&'static str, Self)> {
+        vec![("text", Self::Text), ("json", Self::Json)]
+    }
+
     fn parse(text: &str) -> Result<Self, Reason> {
-        choice(text, &[("text", Self::Text), ("json", Self::Json)])
+        choice(text)
     }
 
     fn format(&self) -> String {

@@ -23,6 +23,11 @@ pub(super) trait Setting: Sized {
     /// True if values must never be displayed.
     const IS_SECRET: bool;
 
+    /// Returns all values by name, of a type that has few; empty otherwise.
+    fn choices() -> Vec<(&'static str, Self)> {
+        Vec::new()
+    }
+
     /// Parses a value. The error must not quote the text.
     fn parse(text: &str) -> Result<Self, Reason>;
 
@@ -32,15 +37,19 @@ pub(super) trait Setting: Sized {
     fn format(&self) -> String;
 }
 
-/// Parses one of several names, in any case.
-pub(super) fn choice<T: Copy>(text: &str, names: &[(&str, T)]) -> Result<T, Reason> {
+/// Parses the name of one of a type's choices, in any case.
+pub(super) fn choice<T: Setting>(text: &str) -> Result<T, Reason> {
     let text = text.trim();
-    let entry = names.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-    let Some((_, value)) = entry else {
-        let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
-        return Err(Reason::form(format!("expected one of {}", names.join(", "))));
+    let choice = T::choices().into_iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+    let Some((_, value)) = choice else {
+        return Err(Reason::form(format!("expected one of {}", choice_names::<T>().join(", "))));
     };
-    Ok(*value)
+    Ok(value)
+}
+
+/// Returns the names of a type's choices; empty if it has none.
+pub(super) fn choice_names<T: Setting>() -> Vec<&'static str> {
+    T::choices().into_iter().map(|(name, _)| name).collect()
 }
 
 /// Returns an error if a text is too long, or has characters that end a line of
@@ -78,8 +87,12 @@ impl_integer_setting!(u32, usize);
 impl Setting for bool {
     const IS_SECRET: bool = false;
 
+    fn choices() -> Vec<(&'static str, Self)> {
+        vec![("true", true), ("false", false)]
+    }
+
     fn parse(text: &str) -> Result<Self, Reason> {
-        choice(text, &[("true", true), ("false", false)])
+        choice(text)
     }
 
     fn format(&self) -> String {

@@ -126,8 +126,12 @@ const SECURITIES: [(&str, Security); 3] =
 impl Setting for Security {
     const IS_SECRET: bool = false;
 
+    fn choices() -> Vec<(&'static str, Self)> {
+        SECURITIES.into()
+    }
+
     fn parse(text: &str) -> Result<Self, Reason> {
-        choice(text, &SECURITIES)
+        choice(text)
     }
 
     fn format(&self) -> String {
@@ -139,8 +143,12 @@ impl Setting for Security {
 impl Setting for Language {
     const IS_SECRET: bool = false;
 
+    fn choices() -> Vec<(&'static str, Self)> {
+        [Self::En, Self::De].map(|it| (it.tag(), it)).into()
+    }
+
     fn parse(text: &str) -> Result<Self, Reason> {
-        choice(text, &[Self::En, Self::De].map(|it| (it.tag(), it)))
+        choice(text)
     }
 
     fn format(&self) -> String {

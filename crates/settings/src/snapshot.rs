@@ -27,6 +27,8 @@ pub(super) struct StoredSetting {
     origin: Option<String>,
     /// True if a blank text has a meaning of its own.
     pub(super) may_be_blank: bool,
+    /// Names of the values of a type that has few; empty otherwise.
+    pub(super) choices: Vec<&'static str>,
 }
 
 /// Setting in force, as administrators see it.
@@ -44,6 +46,8 @@ pub struct EffectiveSetting {
     pub effect: Effect,
     /// True if a blank text has a meaning of its own.
     pub may_be_blank: bool,
+    /// Names of the possible values if they are few: `true` and `false`; empty otherwise.
+    pub choices: Vec<&'static str>,
 }
 
 /// Settings with their current values. Its `Debug` prints keys only.
@@ -57,7 +61,8 @@ impl StoredSetting {
         is_secret: bool,
         origin: Option<String>,
     ) -> Self {
-        Self { effect, value: value.map(Secret::new), is_secret, origin, may_be_blank: false }
+        let value = value.map(Secret::new);
+        Self { effect, value, is_secret, origin, may_be_blank: false, choices: Vec::new() }
     }
 }
 
@@ -80,6 +85,7 @@ impl Snapshot {
             origin: setting.origin.clone(),
             effect: setting.effect,
             may_be_blank: setting.may_be_blank,
+            choices: setting.choices.clone(),
         })
     }
 

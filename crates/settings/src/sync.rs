@@ -73,9 +73,12 @@ fn limit_setting(channel: Channel) -> Option<&'static str> {
 impl Setting for ConflictStrategy {
     const IS_SECRET: bool = false;
 
+    fn choices() -> Vec<(&'static str, Self)> {
+        [Self::LastWriteWins, Self::ServerWins].map(|it| (name(it), it)).into()
+    }
+
     fn parse(text: &str) -> Result<Self, Reason> {
-        let names = [Self::LastWriteWins, Self::ServerWins].map(|it| (name(it), it));
-        choice(text, &names)
+        choice(text)
     }
 
     fn format(&self) -> String {

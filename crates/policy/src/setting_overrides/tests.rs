@@ -28,6 +28,7 @@ fn running() -> MockRunningSettings {
         origin: None,
         needs_restart: key == "A:Fixed",
         may_be_blank: key == "A:Blank",
+        choices: Vec::new(),
     };
     let mut running = MockRunningSettings::new();
     let keys = [

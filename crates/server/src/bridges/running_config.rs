@@ -42,7 +42,13 @@ impl RunningSettings for RunningConfig {
 }
 
 fn setting(setting: EffectiveSetting) -> RunningSetting {
-    let EffectiveSetting { key, value, is_secret, origin, effect, may_be_blank } = setting;
-    let needs_restart = effect == Effect::Restart;
-    RunningSetting { key, value, is_secret, origin, needs_restart, may_be_blank }
+    RunningSetting {
+        key: setting.key,
+        value: setting.value,
+        is_secret: setting.is_secret,
+        origin: setting.origin,
+        needs_restart: setting.effect == Effect::Restart,
+        may_be_blank: setting.may_be_blank,
+        choices: setting.choices,
+    }
 }

@@ -93,8 +93,12 @@ impl Entry {
 impl Setting for SearchDepth {
     const IS_SECRET: bool = false;
 
+    fn choices() -> Vec<(&'static str, Self)> {
+        Self::ALL.map(|it| (it.name(), it)).into()
+    }
+
     fn parse(text: &str) -> Result<Self, Reason> {
-        choice(text, &Self::ALL.map(|it| (it.name(), it)))
+        choice(text)
     }
 
     fn format(&self) -> String {

@@ -85,8 +85,12 @@ pub(super) fn is_public(provider: ProviderType) -> bool {
 impl Setting for ReasoningEffort {
     const IS_SECRET: bool = false;
 
+    fn choices() -> Vec<(&'static str, Self)> {
+        Self::ALL.map(|it| (it.name(), it)).into()
+    }
+
     fn parse(text: &str) -> Result<Self, Reason> {
-        choice(text, &Self::ALL.map(|it| (it.name(), it)))
+        choice(text)
     }
 
     fn format(&self) -> String {

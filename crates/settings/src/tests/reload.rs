@@ -221,6 +221,9 @@ fn settings_are_listed_with_their_effect_and_without_secrets() {
     assert_eq!(name.value.as_deref(), Some("First"));
     assert_eq!(name.origin.as_deref(), Some("the command line"));
     assert_eq!(setting("LocalAuth:Registration").effect, Effect::Reload);
+    assert_eq!(setting("LocalAuth:Registration").choices, ["open", "invitation", "closed"]);
+    assert_eq!(setting("Smtp:Security").choices, ["starttls", "tls", "none"]);
+    assert!(setting("LocalAuth:AllowedDomains").choices.is_empty());
     assert!(setting("Ai:ApiKey").may_be_blank && setting("Ai:Modes:Research:ApiKey").may_be_blank);
     assert!(!setting("Ai:Model").may_be_blank && !setting("Metrics:Token").may_be_blank);
 }
