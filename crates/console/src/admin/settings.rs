@@ -59,6 +59,7 @@ const UNREADABLE: Text = Text::new(
     "Der gespeicherte Wert wurde mit einem anderen Hauptschlüssel verschlüsselt und gilt nicht. \
      Setzen Sie ihn erneut.",
 );
+pub(super) const NOT_SET: Text = Text::new("Not set", "Nicht gesetzt");
 const NEEDS_RESTART: Text = Text::new("Needs a restart", "Neustart erforderlich");
 const RESTART_HINT: Text = Text::new(
     "Set {} in a settings file, or the environment variable {}, and restart the server.",
@@ -207,9 +208,12 @@ pub(super) fn restart_hint(page: &PageContext, key: &str) -> String {
 }
 
 fn value_cell(page: &PageContext, setting: &RunningSetting) -> Cell {
-    match (setting.is_secret, &setting.value) {
-        (true, _) => Cell::badge(page.t(SECRET), Tone::Neutral),
-        (false, value) => Cell::text(value.clone().unwrap_or_default()),
+    match &setting.value {
+        Some(value) if !value.is_empty() => Cell::text(value),
+        None if setting.is_secret && setting.origin.is_some() => {
+            Cell::badge(page.t(SECRET), Tone::Neutral)
+        }
+        _ => Cell::text(page.t(NOT_SET)),
     }
 }
 
@@ -327,21 +331,30 @@ async fn facts_section(
     })
 }
 
-/// Returns the field of a value: a selection for one that is on or off.
+/// Returns the field of a value: a selection if the possible values are few.
 fn value_field(page: &PageContext, setting: &RunningSetting, typed: Option<&str>) -> Field {
     if setting.is_secret {
         let field = Field::password(SECRET_VALUE, page.t(VALUE), "new-password");
         return field.hint(page.t(SECRET_HINT));
     }
 
-    let stored = setting.value.as_deref();
-    let value = typed.or(stored).unwrap_or_default();
-    if matches!(stored, Some("true" | "false")) {
-        let options = [("true", page.t(ON)), ("false", page.t(OFF))];
-        return Field::select("value", page.t(VALUE), options, value);
+    let value = typed.or(setting.value.as_deref()).unwrap_or_default();
+    if !setting.choices.is_empty() {
+        let not_set = setting.value.is_none().then(|| ("", page.t(NOT_SET)));
+        let choices = setting.choices.iter().map(|it| (*it, choice_label(page, it)));
+        return Field::select("value", page.t(VALUE), not_set.into_iter().chain(choices), value);
     }
     let field = Field::lines("value", page.t(VALUE), value).rows(2);
     field.hint(page.t(VALUE_HINT)).optional()
+}
+
+/// Returns the label of a possible value.
+fn choice_label<'a>(page: &PageContext, choice: &'a str) -> &'a str {
+    match choice {
+        "true" => page.t(ON),
+        "false" => page.t(OFF),
+        name => name,
+    }
 }
 
 /// Returns the path of a setting's page, without the leading slash.

@@ -158,6 +158,8 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
     let area_page = ada.get("/admin/settings?area=email").await.text();
     let empty_page = ada.get("/admin/settings?search=nothing").await.text();
     let name_page = ada.get("/admin/settings/Server:Name").await.text();
+    let choice_page = ada.get("/admin/settings/LocalAuth:Registration").await.text();
+    let secret_page = ada.get("/admin/settings/Metrics:Token").await.text();
     let change_refusal = ada.submit("/admin/settings/Server:Name/change").await;
     let empty_refusal = ada.submit("/admin/settings/Metrics:Token/change").await;
     let german_empty_refusal = ada.submit("/admin/settings/Metrics:Token/change?lang=de").await;
@@ -176,6 +178,10 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
     assert!(empty_page.contains("No entries found"), "{empty_page}");
     assert!(name_page.contains("Environment") && name_page.contains("Server__Name"), "{name_page}");
     assert!(!name_page.contains("/change\""), "{name_page}");
+    for choice in ["open", "invitation", "closed"] {
+        assert!(choice_page.contains(&format!("<option value=\"{choice}\"")), "{choice_page}");
+    }
+    assert!(secret_page.contains("Not set"), "{secret_page}");
     assert_eq!(change_refusal.status, 404);
     assert_eq!(empty_refusal.status, 400);
     assert!(empty_refusal.text().contains("reset the setting"), "{}", empty_refusal.text());
