@@ -37,7 +37,6 @@ const INTRO: Text = Text::new(
 const STEP: Text = Text::new("Step", "Schritt");
 const ORIGIN: Text = Text::new("Source: {}", "Herkunft: {}");
 const SECRET_SET: Text = Text::new("Set, not displayed", "Gesetzt, nicht angezeigt");
-const NOT_SET: Text = Text::new("Not set", "Nicht gesetzt");
 /// Path of the page.
 pub(super) const PATH: &str = "admin/first-steps";
 
@@ -280,14 +279,18 @@ impl ServerState {
     /// Returns a fact: the value of a setting, and its source.
     fn fact(&self, page: &PageContext, key: &str) -> Cell {
         let Some(listed) = self.listed(key) else { return Cell::default() };
-        Cell::text(self.value(key)).detail(self.origin(page, listed))
+        let value = match self.value(key) {
+            "" => page.t(settings::NOT_SET),
+            value => value,
+        };
+        Cell::text(value).detail(self.origin(page, listed))
     }
 
     /// Returns a fact: whether a secret is set, and its source.
     fn secret(&self, page: &PageContext, key: &str) -> Cell {
         match self.listed(key).filter(|it| it.setting.origin.is_some()) {
             Some(listed) => Cell::text(page.t(SECRET_SET)).detail(self.origin(page, listed)),
-            None => Cell::text(page.t(NOT_SET)),
+            None => Cell::text(page.t(settings::NOT_SET)),
         }
     }
 }

@@ -45,6 +45,7 @@ const TEST_INTRO: Text = Text::new(
     "Sendet eine E-Mail an Ihre eigene Adresse, auf demselben Weg wie alle anderen.",
 );
 const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
+const SETTINGS: Text = Text::new("Change email settings", "E-Mail-Einstellungen ändern");
 const KIND: Text = Text::new("Email", "E-Mail");
 const TO: Text = Text::new("To", "An");
 const ERASED: Text = Text::new("Erased", "Gelöscht");
@@ -127,6 +128,11 @@ async fn find_mails(
     page.run(|api| async move { api.mails.list(user, state, order, request).await }).await
 }
 
+/// Returns the link to the settings of email.
+pub(super) fn settings_link(page: &PageContext) -> Link {
+    Link { label: page.t(SETTINGS).to_owned(), path: "admin/settings?area=email".to_owned() }
+}
+
 fn test_section(page: &PageContext) -> Section {
     let form = Form::new("admin/mail/test", page.t(SEND_TEST));
     Section::new("test", page.t(TEST)).intro(page.t(TEST_INTRO)).form(form)
@@ -142,13 +148,14 @@ fn facts_section(page: &PageContext, counts: MailCounts) -> Section {
 
     let MailCounts { waiting, postponed, failed } = counts;
     let number = |it: u64| Cell::text(format::number(page.language, it));
-    Section::new("state", "").facts([
+    let facts = [
         (page.t(RELAY), relay),
         (page.t(state_text(MailState::Waiting)), number(waiting)),
         (page.t(state_text(MailState::Postponed)), number(postponed)),
         (page.t(state_text(MailState::Failed)), number(failed)),
         (page.t(SENT), number(mails.tally().all_sent()).detail(page.t(SENT_HINT))),
-    ])
+    ];
+    Section::new("state", "").facts(facts).links(vec![settings_link(page)])
 }
 
 fn mail_row(page: &PageContext, mail: &MailRecord, now: Timestamp) -> Row {

@@ -19,9 +19,10 @@ use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Models", "Modelle");
 const INTRO: Text = Text::new(
-    "The models that this server calls. Configure them under Ai in files or the environment.",
-    "Die Modelle, die dieser Server aufruft. Konfigurieren Sie sie unter Ai in Dateien oder der \
-     Umgebung.",
+    "The models that this server calls. One can be set up under First steps, several under Ai in a \
+     settings file.",
+    "Die Modelle, die dieser Server aufruft. Eines lässt sich unter „Erste Schritte“ einrichten, \
+     mehrere unter Ai in einer Einstellungsdatei.",
 );
 const EMPTY: Text = Text::new(
     "No model is configured. Set one up under First steps, or add entries under Ai:Providers.",

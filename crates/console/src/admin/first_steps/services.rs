@@ -5,7 +5,7 @@ use pia_policy::Feature;
 use pia_web::ApiError;
 
 use super::{FirstStep, PATH, ServerState, StepState};
-use crate::admin::models;
+use crate::admin::{mail, models};
 use crate::page_context::PageContext;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Section, Text, format};
@@ -58,7 +58,9 @@ const SINGLE_MODEL: &str = "Ai";
 const TEST_CALL: Text = Text::new("Test model", "Modell testen");
 const LAST_CALL: Text = Text::new("Last call", "Letzter Aufruf");
 const OPEN_MODELS: Text = Text::new("Show models", "Modelle anzeigen");
+const MODEL_SETTINGS: Text = Text::new("Change model settings", "Einstellungen der Modelle ändern");
 const MODEL: Text = Text::new("Model", "Modell");
+const MODEL_NAME: Text = Text::new("Model name of the provider", "Modellname beim Anbieter");
 
 /// Fields of the form for email, and the settings that they change.
 pub(super) const EMAIL_SETTINGS: [(&str, &str); 5] = [
@@ -92,11 +94,13 @@ pub(super) fn email_step(page: &PageContext, state: &ServerState) -> FirstStep {
         it.facts([
             (page.t(HOST), state.fact(page, "Smtp:Host")),
             (page.t(FROM), state.fact(page, "Smtp:From")),
+            (page.t(SECURITY), state.fact(page, "Smtp:Security")),
+            (page.t(USERNAME), state.fact(page, "Smtp:Username")),
             (page.t(PASSWORD), state.secret(page, "Smtp:Password")),
             (page.t(SENT), Cell::text(sent)),
         ])
         .form(Form::new(format!("{PATH}/test-email"), page.t(SEND_TEST)))
-        .links(vec![outbox])
+        .links(vec![outbox, mail::settings_link(page)])
     })
 }
 
@@ -141,7 +145,11 @@ pub(super) fn provider_step(
     };
 
     let models = Link { label: page.t(OPEN_MODELS).to_owned(), path: "admin/models".to_owned() };
-    Ok(step.with(|it| it.links(vec![models])))
+    let settings = Link {
+        label: page.t(MODEL_SETTINGS).to_owned(),
+        path: "admin/settings?area=models".to_owned(),
+    };
+    Ok(step.with(|it| it.links(vec![models, settings])))
 }
 
 fn provider_form(page: &PageContext, state: &ServerState) -> Form {
@@ -174,7 +182,12 @@ fn add_model(
         (page.t(LAST_CALL), models::attempts::last_call_cell(page, &entry.attempts)),
     ];
     if entry.key == SINGLE_MODEL {
-        facts.push((page.t(API_KEY), state.secret(page, "Ai:ApiKey")));
+        facts.extend([
+            (page.t(PROVIDER_TYPE), state.fact(page, "Ai:ProviderType")),
+            (page.t(MODEL_NAME), state.fact(page, "Ai:Model")),
+            (page.t(ENDPOINT), state.fact(page, "Ai:Endpoint")),
+            (page.t(API_KEY), state.secret(page, "Ai:ApiKey")),
+        ]);
     }
 
     let test = Form::new(format!("{PATH}/test-call"), page.t(TEST_CALL));

@@ -127,6 +127,10 @@ async fn a_provider_and_a_password_of_a_relay_are_stored_encrypted(database: Tes
     assert_eq!(app.count("setting_overrides WHERE value = '' AND sealed IS NOT NULL").await, 2);
     // Email and the provider.
     assert_eq!(states(&ada).await[3..5], [DONE, DONE]);
+    let page = ada.get(PAGE).await.text();
+    for fact in ["Encryption", "Base URL", "settings?area=email", "settings?area=models"] {
+        assert!(page.contains(fact), "{fact}: {page}");
+    }
 }
 
 async fn a_step_is_done_by_whoever_set_it(database: TestDatabase) {
