@@ -85,6 +85,9 @@ pub trait AuditLog: Send + Sync {
         page: PageRequest,
     ) -> Result<Vec<AuditRecord>, Unavailable>;
 
+    /// Loads an entry; `None` if there is none with this id.
+    async fn find(&self, id: Uuid) -> Result<Option<AuditRecord>, Unavailable>;
+
     /// Verifies every entry against the chain that it was written to. No entry
     /// may have been deleted that is younger than `retained_since`.
     async fn verify(&self, retained_since: Timestamp) -> Result<ChainReport, Unavailable>;

@@ -100,6 +100,27 @@ impl SqlAuditLog {
         Ok(rows)
     }
 
+    /// Adds the actors and subjects to entries.
+    async fn with_sides(&self, rows: Vec<EntryRow>) -> Result<Vec<AuditRecord>, DbError> {
+        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
+        let identities =
+            audit_identities::table.filter(audit_identities::entry_id.eq_any(ids)).select((
+                audit_identities::entry_id,
+                audit_identities::part,
+                audit_identities::user_id,
+                audit_identities::sealed,
+            ));
+
+        let identity_rows: Vec<IdentityRow> =
+            on_conn!(self.db.reader(), |conn| identities.load(conn).await?)?;
+        let mut sides: HashMap<DbUid, Vec<IdentityRow>> = HashMap::new();
+        for row in identity_rows {
+            sides.entry(row.entry_id).or_default().push(row);
+        }
+
+        rows.into_iter().map(|it| self.open(it, &sides)).collect()
+    }
+
     fn open(
         &self,
         row: EntryRow,
@@ -182,23 +203,13 @@ impl AuditLog for SqlAuditLog {
             Some(user) => self.entries_of(user, filter, page).await?,
             None => self.entries(filter, page).await?,
         };
-        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
-        let identities =
-            audit_identities::table.filter(audit_identities::entry_id.eq_any(ids)).select((
-                audit_identities::entry_id,
-                audit_identities::part,
-                audit_identities::user_id,
-                audit_identities::sealed,
-            ));
+        Ok(self.with_sides(rows).await?)
+    }
 
-        let identity_rows: Vec<IdentityRow> =
-            on_conn!(self.db.reader(), |conn| identities.load(conn).await?)?;
-        let mut sides: HashMap<DbUid, Vec<IdentityRow>> = HashMap::new();
-        for row in identity_rows {
-            sides.entry(row.entry_id).or_default().push(row);
-        }
-
-        Ok(rows.into_iter().map(|it| self.open(it, &sides)).collect::<Result<_, _>>()?)
+    async fn find(&self, id: Uuid) -> Result<Option<AuditRecord>, Unavailable> {
+        let entry = audit_entries::table.find(DbUid(id)).select(EntryRow::as_select());
+        let rows: Vec<EntryRow> = on_conn!(self.db.reader(), |conn| entry.load(conn).await?)?;
+        Ok(self.with_sides(rows).await?.pop())
     }
 
     async fn verify(&self, retained_since: Timestamp) -> Result<ChainReport, Unavailable> {

@@ -16,6 +16,7 @@ use crate::people::{AT, erasure_of, person};
 
 pia_testkit::contract! {
     entries_name_actor_subject_and_origin,
+    an_entry_is_found_by_its_id,
     pages_neither_repeat_nor_omit_entries,
     an_erased_user_is_reported_as_forgotten,
     the_export_names_no_other_users,
@@ -75,6 +76,17 @@ async fn entries_name_actor_subject_and_origin(db: Database) {
     assert_eq!(entries[1].request.as_deref(), Some("request-1"));
     assert_eq!(entries_of_user, entries);
     assert_eq!(entries_of_admin, vec![entries[1].clone()]);
+}
+
+async fn an_entry_is_found_by_its_id(db: Database) {
+    let user = UserId::generate();
+    write(&db, &[entry(Some(user), None, 0), entry(None, Some(user), 1)]).await;
+    let log = SqlAuditLog::new(db);
+
+    for record in log.page(&AuditFilter::default(), ALL).await.unwrap() {
+        assert_eq!(log.find(record.id).await.unwrap(), Some(record));
+    }
+    assert_eq!(log.find(user.0).await.unwrap(), None);
 }
 
 async fn pages_neither_repeat_nor_omit_entries(db: Database) {
