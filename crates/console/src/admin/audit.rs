@@ -1,6 +1,8 @@
 //! Audit log.
 
+mod actions;
 mod filter;
+mod show;
 mod verification;
 mod view;
 
@@ -16,6 +18,7 @@ pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![
         page("/admin/audit", |it| it.to(list)),
         page("/admin/audit/export", |it| it.to(export)),
+        page("/admin/audit/{id}", |it| it.to(show::show)),
     ];
     routes.extend(verification::routes());
     routes

@@ -6,6 +6,7 @@ use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use pia_kernel::{AuditFilter, Timestamp};
 use pia_web::ApiError;
 
+use super::actions::ACTIONS;
 use crate::admin::person_filter::PersonFilter;
 use crate::page_context::PageContext;
 use crate::texts::common;
@@ -13,7 +14,8 @@ use crate::ui::view::Link;
 use crate::ui::{Field, Search, Text};
 
 const SEARCH: Text = Text::new("Search the audit log", "Audit-Protokoll durchsuchen");
-const ACTION: Text = Text::new("Action, such as Group.Created", "Aktion, etwa Group.Created");
+const ACTION: Text = Text::new("Action", "Aktion");
+const ALL_ACTIONS: Text = Text::new("All", "Alle");
 const SINCE: Text = Text::new("From (UTC)", "Von (UTC)");
 const UNTIL: Text = Text::new("To (UTC)", "Bis (UTC)");
 const NOT_A_DAY: Text =
@@ -36,7 +38,7 @@ impl SearchedEntries {
     /// Returns the entries that the query of a request selects.
     pub(super) async fn requested(page: &PageContext) -> Result<Self, ApiError> {
         let action = page.query("action").trim().to_owned();
-        let action_field = Field::text("action", page.t(ACTION), action.as_str()).optional();
+        let action_field = action_field(page, &action);
         let PersonFilter { user, field: person_field, .. } = PersonFilter::requested(page).await?;
         let since = DayFilter::requested(page, "since", SINCE);
         let until = DayFilter::requested(page, "until", UNTIL);
@@ -84,6 +86,14 @@ fn entries_query(page: &PageContext) -> String {
         .filter(|(_, value)| !value.is_empty())
         .collect();
     serde_urlencoded::to_string(pairs).unwrap_or_default()
+}
+
+/// Returns the selection of an action. Links may name one that this version does not have.
+fn action_field(page: &PageContext, selected: &str) -> Field {
+    let unknown = (!selected.is_empty() && !ACTIONS.contains(&selected)).then_some(selected);
+    let actions = ACTIONS.iter().copied().chain(unknown).map(|it| (it, it));
+    let options = std::iter::once(("", page.t(ALL_ACTIONS))).chain(actions);
+    Field::select("action", page.t(ACTION), options, selected).optional()
 }
 
 /// Filter by a day that the query names.

@@ -20,11 +20,11 @@ const INTRO: Text = Text::new(
     "Wer was wann getan hat. Angaben, die eine Person identifizieren, \
      werden mit ihrem Konto gelöscht.",
 );
-const TIME: Text = Text::new("Time", "Zeit");
-const ACTION: Text = Text::new("Action", "Aktion");
-const ACTOR: Text = Text::new("Actor", "Handelnde Person");
-const SUBJECT: Text = Text::new("Affected person", "Betroffene Person");
-const CHANGES: Text = Text::new("Changes", "Änderungen");
+pub(super) const TIME: Text = Text::new("Time", "Zeit");
+pub(super) const ACTION: Text = Text::new("Action", "Aktion");
+pub(super) const ACTOR: Text = Text::new("Actor", "Handelnde Person");
+pub(super) const SUBJECT: Text = Text::new("Affected person", "Betroffene Person");
+pub(super) const CHANGES: Text = Text::new("Changes", "Änderungen");
 const FORGOTTEN: Text = Text::new("Deleted account", "Gelöschtes Konto");
 const EXPORT: Text = Text::new("Export", "Exportieren");
 /// Maximum length of a displayed value in bytes.
@@ -57,7 +57,7 @@ pub(super) async fn log_view(
         .section(Section::new("verify", page.t(VERIFY)).intro(page.t(VERIFY_HINT)).form(verify)))
 }
 
-fn user_of(side: &AuditSide) -> Option<UserId> {
+pub(super) fn user_of(side: &AuditSide) -> Option<UserId> {
     match side {
         AuditSide::Known(AuditPerson { user, .. }) => *user,
         AuditSide::Nobody | AuditSide::Forgotten => None,
@@ -68,14 +68,18 @@ fn record_row(page: &PageContext, record: &AuditRecord, emails: &HashMap<UserId,
     let object = record.object.clone().unwrap_or_default();
     Row::new(vec![
         time_cell(page, record.at),
-        Cell::text(&record.action).detail(object),
+        Cell::link(&record.action, format!("admin/audit/{}", record.id)).detail(object),
         side_cell(page, &record.actor, emails),
         side_cell(page, &record.subject, emails),
         Cell::text(record.changes.as_deref().map(format_changes).unwrap_or_default()),
     ])
 }
 
-fn side_cell(page: &PageContext, side: &AuditSide, emails: &HashMap<UserId, String>) -> Cell {
+pub(super) fn side_cell(
+    page: &PageContext,
+    side: &AuditSide,
+    emails: &HashMap<UserId, String>,
+) -> Cell {
     match side {
         AuditSide::Nobody => Cell::default(),
         AuditSide::Forgotten => Cell::text(page.t(FORGOTTEN)),

@@ -33,11 +33,12 @@ const BREAKOUT: &str = "\"'></td>";
 const EXCLUDED: [&str; 5] =
     ["sign-out", "/account/password", "/admin/settings", "end", "/admin/licence"];
 /// Maximum number of pages of a walk, against links without end.
-const MAX_PAGES: usize = 600;
+const MAX_PAGES: usize = 900;
 
 /// Pages with texts of users, devices, pods, models, their providers and other systems.
-const WITH_PLANTED_TEXTS: [&str; 17] = [
+const WITH_PLANTED_TEXTS: [&str; 18] = [
     "/admin/devices",
+    "/admin/audit/",
     "/admin/groups",
     "/admin/feedback/",
     "/admin/connectors/pods",
