@@ -49,7 +49,7 @@ pub use lifecycle::{
 };
 pub use live_setting::LiveSetting;
 pub use maintenance::{MaintenanceKind, MaintenanceLog, MaintenanceRun};
-pub use page::{Cursor, Page, PageRequest, TimeOrder};
+pub use page::{Cursor, Page, PageRequest, SortCursor, SortValue, TimeOrder};
 pub use random::random_bytes;
 pub use reauthentication::ReauthenticationOutcome;
 pub use recent_cache::{CacheRead, RecentCache};

@@ -38,6 +38,7 @@ mod refusals;
 mod request_id;
 mod routes;
 mod runner;
+mod sorted_paging;
 mod strict_transport;
 mod surface;
 
@@ -72,5 +73,6 @@ pub use routes::{
     Parameter, ProofCheck, RateLimit, ResponseDoc, Route, RouteTable, WireType, wire,
 };
 pub use runner::Runner;
+pub use sorted_paging::SortedPaging;
 pub use strict_transport::StrictTransport;
 pub use surface::surface;

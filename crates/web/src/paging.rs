@@ -47,44 +47,72 @@ impl Paging {
         (Self::format_cursor(cursor) == text).then_some(cursor)
     }
 
-    fn parse(query: &str) -> Result<Self, ApiError> {
-        let parameters = Query::<Vec<(String, String)>>::from_query(query);
-        let Ok(Query(parameters)) = parameters else {
-            let message = "The query string is malformed.".to_owned();
-            return Err(ApiError::invalid(vec![field_error("", message)]));
-        };
-
-        let mut errors = Vec::new();
-
-        let limit = match single_parameter(&parameters, "limit") {
-            Ok(limit) => limit.map_or(Some(DEFAULT_PAGE_ITEMS), parse_limit),
-            Err(Repeated) => None,
-        };
-
-        if limit.is_none() {
-            errors.push(field_error(
-                "limit",
-                format!("`limit` is one number from 1 to {MAX_PAGE_ITEMS}."),
-            ));
-        }
-
-        let after = match single_parameter(&parameters, "cursor") {
-            Ok(cursor) => cursor.map_or(Some(None), |it| Self::parse_cursor(it).map(Some)),
-            Err(Repeated) => None,
-        };
-
-        if after.is_none() {
-            errors.push(field_error(
-                "cursor",
-                "`cursor` must be a `nextCursor` from an earlier response.".to_owned(),
-            ));
-        }
-
-        match (limit, after) {
-            (Some(limit), Some(after)) => Ok(Self(PageRequest { after, limit })),
-            _ => Err(ApiError::invalid(errors)),
-        }
+    /// Returns the cursor that a text names, none for an empty one; an error for a text
+    /// that this server never returned.
+    pub fn read_cursor(text: &str) -> Result<Option<Cursor>, ApiError> {
+        optional_cursor(text, Self::parse_cursor)
     }
+
+    fn parse(query: &str) -> Result<Self, ApiError> {
+        parse_page(query, Self::parse_cursor).map(Self)
+    }
+}
+
+/// Parses the requested page, whose cursor `parse_cursor` reads.
+pub(crate) fn parse_page<C>(
+    query: &str,
+    parse_cursor: impl Fn(&str) -> Option<C>,
+) -> Result<PageRequest<C>, ApiError> {
+    let parameters = Query::<Vec<(String, String)>>::from_query(query);
+    let Ok(Query(parameters)) = parameters else {
+        let message = "The query string is malformed.".to_owned();
+        return Err(ApiError::invalid(vec![field_error("", message)]));
+    };
+
+    let mut errors = Vec::new();
+
+    let limit = match single_parameter(&parameters, "limit") {
+        Ok(limit) => limit.map_or(Some(DEFAULT_PAGE_ITEMS), parse_limit),
+        Err(Repeated) => None,
+    };
+
+    if limit.is_none() {
+        errors.push(field_error(
+            "limit",
+            format!("`limit` is one number from 1 to {MAX_PAGE_ITEMS}."),
+        ));
+    }
+
+    let after = match single_parameter(&parameters, "cursor") {
+        Ok(cursor) => cursor.map_or(Some(None), |it| parse_cursor(it).map(Some)),
+        Err(Repeated) => None,
+    };
+
+    if after.is_none() {
+        errors.push(cursor_error());
+    }
+
+    match (limit, after) {
+        (Some(limit), Some(after)) => Ok(PageRequest { after, limit }),
+        _ => Err(ApiError::invalid(errors)),
+    }
+}
+
+/// Returns the cursor that `parse_cursor` reads in a text, none in an empty one.
+pub(crate) fn optional_cursor<C>(
+    text: &str,
+    parse_cursor: impl Fn(&str) -> Option<C>,
+) -> Result<Option<C>, ApiError> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    parse_cursor(text).map(Some).ok_or_else(|| ApiError::invalid(vec![cursor_error()]))
+}
+
+/// Returns the error of a cursor that this server never returned.
+pub(crate) fn cursor_error() -> FieldError {
+    let message = "`cursor` must be a `nextCursor` from an earlier response.";
+    field_error("cursor", message.to_owned())
 }
 
 impl FromRequest for Paging {
@@ -191,6 +219,15 @@ mod tests {
             assert_eq!(refused(&format!("cursor={cursor}")), ["cursor"], "{cursor}");
         }
         assert_eq!(refused("limit=0&cursor=x"), ["limit", "cursor"]);
+    }
+
+    #[test]
+    fn an_empty_text_is_no_cursor_and_a_foreign_one_is_refused() {
+        let cursor = Cursor { at: Timestamp::from_micros(5), id: Uuid::now_v7() };
+
+        assert_eq!(Paging::read_cursor("").unwrap(), None);
+        assert_eq!(Paging::read_cursor(&Paging::format_cursor(cursor)).unwrap(), Some(cursor));
+        assert_eq!(Paging::read_cursor("x").unwrap_err().error_response().status(), 400);
     }
 
     #[actix_web::test]
