@@ -16,7 +16,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use pia_kernel::{
-    Clock, GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId, utf16_len,
+    Clock, GroupId, Page, PageRequest, SideEffects, SortCursor, Timestamp, Unavailable, UserId,
+    utf16_len,
 };
 
 pub use group::{Group, GroupEntry, GroupName, NameError};
@@ -107,14 +108,12 @@ impl Groups {
         self.store.find_named(&name).await?.ok_or(GroupError::Unknown)
     }
 
-    /// Returns a page of the selected members, after the one that the cursor names.
-    /// In the order of email addresses, the page after a deleted account is the
-    /// first one.
+    /// Returns a page of the selected members, after the position of the cursor.
     pub async fn members(
         &self,
         filter: MemberFilter,
-        page: PageRequest,
-    ) -> Result<Page<GroupMember>, GroupError> {
+        page: PageRequest<SortCursor>,
+    ) -> Result<Page<GroupMember, SortCursor>, GroupError> {
         if let Some(group) = filter.group {
             self.find(group).await?;
         }

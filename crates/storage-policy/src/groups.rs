@@ -12,7 +12,9 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    GroupId, Page, PageRequest, SideEffects, SortCursor, Timestamp, Unavailable, UserId,
+};
 use pia_policy::{
     ExternalIdOutcome, Group, GroupCreationOutcome, GroupDeletionOutcome, GroupEntry, GroupMember,
     GroupName, GroupRenameOutcome, GroupSettings, GroupStore, GroupUse, MemberEffects,
@@ -203,8 +205,8 @@ impl GroupStore for SqlGroups {
     async fn members(
         &self,
         filter: MemberFilter,
-        page: PageRequest,
-    ) -> Result<Page<GroupMember>, Unavailable> {
+        page: PageRequest<SortCursor>,
+    ) -> Result<Page<GroupMember, SortCursor>, Unavailable> {
         Ok(members::page_of(&self.db, filter, page).await?)
     }
 

@@ -1,13 +1,13 @@
 //! Reading of accounts as members of groups.
 //!
-//! Pages continue after a cursor of time and id. In the orders by email address, the
-//! address of that account is looked up first.
+//! Pages continue after the value that a cursor carries: the time and id of an account,
+//! or its address in the orders by email address.
 
 use diesel::dsl::{exists, not};
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{Cursor, GroupId, Page, PageRequest, UserId};
+use pia_kernel::{GroupId, Page, PageRequest, SortCursor, UserId};
 use pia_policy::{GroupMember, MemberFilter, MemberOrder};
 use pia_storage::schema::{accounts, passkeys, scim_users, totp_factors};
 use pia_storage::text_search::{like_containing, lower};
@@ -21,6 +21,7 @@ const LOCAL: &str = "local";
 struct MemberRow {
     id: DbUid,
     email: String,
+    email_folded: String,
     display_name: Option<String>,
     role: String,
     group_id: DbUid,
@@ -68,26 +69,10 @@ macro_rules! in_order {
 pub(crate) async fn page_of(
     db: &Database,
     filter: MemberFilter,
-    page: PageRequest,
-) -> Result<Page<GroupMember>, DbError> {
-    let is_by_email = matches!(filter.order, MemberOrder::Email | MemberOrder::EmailDescending);
-    match page.after {
-        Some(it) if is_by_email => match folded_email(db, DbUid(it.id)).await? {
-            Some(email) => load_page(db, filter, page, Some(email)).await,
-            None => Ok(Page { items: Vec::new(), next: None }),
-        },
-        _ => load_page(db, filter, page, None).await,
-    }
-}
-
-/// Loads a page of members, after an address if addresses order it.
-async fn load_page(
-    db: &Database,
-    filter: MemberFilter,
-    page: PageRequest,
-    email: Option<String>,
-) -> Result<Page<GroupMember>, DbError> {
-    let after = page.after.map(|it| (DbInstant(it.at), DbUid(it.id)));
+    page: PageRequest<SortCursor>,
+) -> Result<Page<GroupMember, SortCursor>, DbError> {
+    let after = page.after.as_ref().map(|it| (DbInstant(it.value.time()), DbUid(it.id)));
+    let email = page.after.as_ref().map(|it| it.value.text().to_owned());
     let pattern = like_containing(&filter.search);
     let matches_search =
         accounts::email_folded
@@ -98,7 +83,7 @@ async fn load_page(
     let group = DbUid(filter.group.map(|it| it.0).unwrap_or_default());
     let in_group = accounts::group_id.eq(group).or(filter.group.is_none().into_sql::<Bool>());
     let members = accounts::table.filter(in_group).filter(matches_search);
-    let limit = i64::from(page.and_one_more().limit);
+    let limit = i64::from(page.clone().and_one_more().limit);
 
     let factor_on = totp_factors::table
         .filter(totp_factors::user_id.eq(accounts::id))
@@ -126,15 +111,10 @@ async fn load_page(
         query = in_order!(query, filter.order, after, email);
         query.limit(limit).select(MemberRow::as_select()).load(conn).await?
     })?;
-    let entries = rows.into_iter().map(Into::into).collect();
+    let is_by_email = filter.order.is_by_email();
+    let page = page.into_page(rows, |it: &MemberRow| it.cursor(is_by_email));
 
-    Ok(page.into_page(entries, |it: &GroupMember| Cursor { at: it.created_at, id: it.user.0 }))
-}
-
-/// Loads the address that an account is sorted by; `None` if there is no account.
-async fn folded_email(db: &Database, id: DbUid) -> Result<Option<String>, DbError> {
-    let query = accounts::table.find(id).select(accounts::email_folded);
-    on_conn!(db.reader(), |conn| query.first(conn).await.optional()?)
+    Ok(Page { items: page.items.into_iter().map(Into::into).collect(), next: page.next })
 }
 
 /// Loads a user as a member of their group.
@@ -169,6 +149,16 @@ pub(crate) async fn ids(db: &Database, group: GroupId) -> Result<Vec<(UserId, St
         .select((accounts::id, accounts::email));
     let rows: Vec<(DbUid, String)> = on_conn!(db.reader(), |conn| members.load(conn).await?)?;
     Ok(rows.into_iter().map(|(id, email)| (UserId(id.0), email)).collect())
+}
+
+impl MemberRow {
+    fn cursor(&self, is_by_email: bool) -> SortCursor {
+        if is_by_email {
+            SortCursor::at_text(&self.email_folded, self.id.0)
+        } else {
+            SortCursor::at_time(self.created_at.0, self.id.0)
+        }
+    }
 }
 
 impl From<MemberRow> for GroupMember {

@@ -8,7 +8,7 @@ mod top_members;
 use pia_assistant::{CreditView, MemberBudget};
 use pia_http::HttpError;
 use pia_identity::Role;
-use pia_kernel::{BudgetPeriod, ClientPolicyId, GroupId, Page};
+use pia_kernel::{BudgetPeriod, ClientPolicyId, GroupId, Page, SortCursor};
 use pia_policy::{
     AssignedPolicy, ClientPolicyEntry, Feature, GroupEntry, GroupMember, GroupSettings,
     MemberFilter,
@@ -204,7 +204,7 @@ fn group_row(page: &PageContext, GroupEntry { group, members }: &GroupEntry) -> 
 /// Group with all data that the page displays.
 struct GroupDetail {
     entry: GroupEntry,
-    members: Page<GroupMember>,
+    members: Page<GroupMember, SortCursor>,
     settings: GroupSettings,
     policy: AssignedPolicy,
     /// Policies to choose from, for administrators.
@@ -219,7 +219,7 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
     let is_admin = is_admin(page);
     let search = page.query("search");
     let order = super::users::member_order(page);
-    let request = page.paging();
+    let request = page.sorted_paging(order.is_by_email())?;
 
     page.run(|api| async move {
         let entry = api.groups.find(id).await?;
@@ -298,7 +298,7 @@ fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Sect
         empty: page.t(search.empty_text(NO_MEMBERS)).to_owned(),
         search: Some(search),
         sort_links: super::users::sort_links(page),
-        ..page.paged(detail.members.next)
+        ..page.paged_sorted(detail.members.next.as_ref())
     };
 
     Section::new("members", page.t(MEMBERS)).table(table)

@@ -5,9 +5,9 @@ mod detail;
 mod effective;
 
 use pia_identity::Role;
-use pia_kernel::{Cursor, PageRequest, TimeOrder};
+use pia_kernel::{Cursor, PageRequest, SortCursor, TimeOrder};
 use pia_policy::{GroupMember, MemberFilter, MemberOrder};
-use pia_web::{Paging, Route};
+use pia_web::{ApiError, Paging, Route, SortedPaging};
 
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
@@ -38,6 +38,8 @@ const WITHOUT_FACTOR: Text = Text::new(
 pub(super) const ADMINS_WITHOUT_FACTOR: &str = "admin/users?role=admin&status=active&factor=none";
 /// Name of the time of entries in the query of their order.
 const CREATED: &str = "created";
+/// Parameter with the cursor that a page begins after.
+const CURSOR: &str = "cursor";
 /// Number of rows on a page.
 pub(super) const PAGE_ROWS: u16 = 50;
 
@@ -48,7 +50,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext) -> PageResult {
     let filter = requested_filter(&page);
-    let request = page.paging();
+    let request = page.sorted_paging(filter.order.is_by_email())?;
     let members = page.run(|api| async move { api.groups.members(filter, request).await }).await?;
     let rows = members.items.iter().map(|it| user_row(&page, it)).collect();
     let search = search_form(&page, SEARCH, "admin/users", filter_fields(&page));
@@ -59,7 +61,7 @@ async fn list(page: PageContext) -> PageResult {
         empty: page.t(search.empty_text(EMPTY)).to_owned(),
         search: Some(search),
         sort_links: sort_links(&page),
-        ..page.paged(members.next)
+        ..page.paged_sorted(members.next.as_ref())
     };
 
     let view = View::new(page.t(TITLE)).action(page.t(INVITE), "admin/invitations");
@@ -185,8 +187,14 @@ pub(super) fn search_form(
 impl PageContext {
     /// Returns the requested page of a list.
     pub(crate) fn paging(&self) -> PageRequest {
-        let after = Paging::parse_cursor(&self.query("cursor"));
+        let after = Paging::parse_cursor(&self.query(CURSOR));
         PageRequest { limit: PAGE_ROWS, after }
+    }
+
+    /// Returns the requested page of a list that is sorted by a text, or else by a number.
+    pub(crate) fn sorted_paging(&self, is_text: bool) -> Result<PageRequest<SortCursor>, ApiError> {
+        let after = SortedPaging::read_cursor(&self.query(CURSOR), is_text)?;
+        Ok(PageRequest { limit: PAGE_ROWS, after })
     }
 
     /// Returns the requested order of a list by time: the newest entry first unless
@@ -204,9 +212,19 @@ impl PageContext {
 
     /// Returns a table with its link to the next page.
     pub(crate) fn paged(&self, next: Option<Cursor>) -> Table {
+        self.paged_after(next.map(Paging::format_cursor))
+    }
+
+    /// Returns a table of a list that is sorted by a column, with its link to the next
+    /// page.
+    pub(crate) fn paged_sorted(&self, next: Option<&SortCursor>) -> Table {
+        self.paged_after(next.map(SortedPaging::format_cursor))
+    }
+
+    fn paged_after(&self, next: Option<String>) -> Table {
         Table {
-            first: self.first_page("cursor"),
-            next: next.map(|it| self.query_with("cursor", &Paging::format_cursor(it))),
+            first: self.first_page(CURSOR),
+            next: next.map(|it| self.query_with(CURSOR, &it)),
             next_label: self.t(common::NEXT_PAGE).to_owned(),
             ..Table::default()
         }

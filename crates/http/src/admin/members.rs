@@ -2,9 +2,9 @@
 
 use actix_web::web::{Data, Json, Query};
 use pia_identity::Role;
-use pia_kernel::{GroupId, PageRequest, Timestamp};
+use pia_kernel::{GroupId, Timestamp};
 use pia_policy::{GroupMember, MemberFilter, MemberOrder};
-use pia_web::{ApiError, FieldError, Paging, PathId};
+use pia_web::{ApiError, FieldError, PathId, SortedPaging};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -14,7 +14,7 @@ use crate::{Api, HttpError};
 pub(crate) async fn users(
     api: Data<Api>,
     Query(query): Query<MemberQuery>,
-    Paging(page): Paging,
+    page: SortedPaging,
 ) -> Result<Json<MemberPage>, HttpError> {
     page_of(&api, None, query, page).await
 }
@@ -24,7 +24,7 @@ pub(crate) async fn members(
     api: Data<Api>,
     PathId(group): PathId,
     Query(query): Query<MemberQuery>,
-    Paging(page): Paging,
+    page: SortedPaging,
 ) -> Result<Json<MemberPage>, HttpError> {
     page_of(&api, Some(GroupId(group)), query, page).await
 }
@@ -76,7 +76,7 @@ async fn page_of(
     api: &Data<Api>,
     group: Option<GroupId>,
     query: MemberQuery,
-    page: PageRequest,
+    page: SortedPaging,
 ) -> Result<Json<MemberPage>, HttpError> {
     let filter = MemberFilter {
         group,
@@ -86,10 +86,11 @@ async fn page_of(
         is_without_factor: query.without_factor.unwrap_or_default(),
         order: parse_order(query.sort.as_deref())?,
     };
+    let page = page.sorted_by(filter.order.is_by_email())?;
     let page = api.run(|api| async move { api.groups.members(filter, page).await }).await?;
     Ok(Json(MemberPage {
         items: page.items.into_iter().map(Into::into).collect(),
-        next_cursor: page.next.map(Paging::format_cursor),
+        next_cursor: page.next.as_ref().map(SortedPaging::format_cursor),
     }))
 }
 

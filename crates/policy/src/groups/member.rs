@@ -53,3 +53,10 @@ pub enum MemberOrder {
     /// Email address, in descending order.
     EmailDescending,
 }
+
+impl MemberOrder {
+    /// Returns whether members are sorted by their email addresses, which cursors carry.
+    pub fn is_by_email(self) -> bool {
+        matches!(self, Self::Email | Self::EmailDescending)
+    }
+}

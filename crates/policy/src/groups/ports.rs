@@ -2,7 +2,9 @@
 //! watch over changes, implemented in `server/src/bridges/group_watch.rs`.
 
 use async_trait::async_trait;
-use pia_kernel::{GroupId, Page, PageRequest, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    GroupId, Page, PageRequest, SideEffects, SortCursor, Timestamp, Unavailable, UserId,
+};
 
 use super::group::{Group, GroupEntry, GroupName};
 use super::member::{GroupMember, MemberFilter};
@@ -118,12 +120,13 @@ pub trait GroupStore: Send + Sync {
     async fn find_named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
 
     /// Loads a page of the selected members, after the one that the cursor names.
-    /// In the order of email addresses, the page after a deleted account is empty.
+    /// Its cursors carry the address of an account in the orders by email address, and
+    /// else its time of creation, so that a page after a deleted account begins there.
     async fn members(
         &self,
         filter: MemberFilter,
-        page: PageRequest,
-    ) -> Result<Page<GroupMember>, Unavailable>;
+        page: PageRequest<SortCursor>,
+    ) -> Result<Page<GroupMember, SortCursor>, Unavailable>;
 
     /// Loads a user as a member of their group.
     async fn member(&self, user: UserId) -> Result<Option<GroupMember>, Unavailable>;

@@ -255,8 +255,16 @@ async fn users_are_listed_in_the_orders_of_the_console(database: TestDatabase) {
         let emails: Vec<_> = items.filter_map(|it| it["email"].as_str()).collect();
         assert_eq!(emails, expected.map(|it| format!("{it}@example.org")), "{sort}");
     }
-    let refused = console.get("/api/admin/users?sort=name").await;
-    assert_eq!(refused.refusal(), (400, "validation_failed"));
+    let by_email = "/api/admin/users?limit=1&sort=email";
+    let first_page = console.get(by_email).await.body;
+    let cursor = first_page["nextCursor"].as_str().expect("a cursor");
+    let second_page = console.get(&format!("{by_email}&cursor={cursor}")).await.body;
+    assert_eq!(second_page["items"][0]["email"], "bob@example.org");
+    let of_other_column = format!("sort=created&cursor={cursor}");
+    for query in ["sort=name", "sort=email&cursor=x", of_other_column.as_str()] {
+        let refused = console.get(&format!("/api/admin/users?{query}")).await;
+        assert_eq!(refused.refusal(), (400, "validation_failed"), "{query}");
+    }
 }
 
 async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) {

@@ -3,7 +3,7 @@
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
-use pia_kernel::{Cursor, GroupId, PageRequest, SideEffects, Timestamp, UserId};
+use pia_kernel::{GroupId, PageRequest, SideEffects, Timestamp, UserId};
 use pia_policy::MembershipChange::{Add, Remove, Replace};
 use pia_policy::{
     ExternalIdOutcome, GroupStore, MemberEffects, MemberFilter, MemberOrder, MembersChangeOutcome,
@@ -17,6 +17,7 @@ use crate::people::{DEFAULT, START, account_created_at, count_noted, group, grou
 
 pia_testkit::contract! {
     members_are_paged_in_each_order,
+    a_page_after_a_deleted_account_begins_at_its_position,
     addresses_of_many_users_are_loaded_at_once,
     members_are_selected_by_role_state_and_factor,
     members_are_added_removed_and_replaced,
@@ -69,11 +70,43 @@ async fn members_are_paged_in_each_order(db: Database) {
         assert_eq!(all.collect::<Vec<_>>(), expected.map(|it| users[it]), "{order:?}");
         assert_eq!(second.next, None, "{order:?}");
     }
-    let missing_cursor = Cursor { at: START, id: UserId::generate().0 };
-    for order in [MemberOrder::Email, MemberOrder::EmailDescending] {
-        let after_gone = page(order, Some(missing_cursor)).await;
+}
 
-        assert!(after_gone.items.is_empty() && after_gone.next.is_none(), "{order:?}");
+async fn a_page_after_a_deleted_account_begins_at_its_position(db: Database) {
+    let groups = SqlGroups::new(db.clone());
+    let mut users = Vec::new();
+    for second in 0..4 {
+        let at = Timestamp::from_micros(second * 1_000_000);
+        users.push(account_created_at(&db, UserId::generate(), at).await);
+    }
+    let page = async |order, after, limit| {
+        let filter = MemberFilter { order, ..MemberFilter::default() };
+        groups.members(filter, PageRequest { after, limit }).await.unwrap()
+    };
+    // The addresses begin with the ids, so both orders have the same first account.
+    let orders = [
+        (MemberOrder::Oldest, [1, 2]),
+        (MemberOrder::Email, [1, 2]),
+        (MemberOrder::Newest, [2, 1]),
+        (MemberOrder::EmailDescending, [2, 1]),
+    ];
+    let mut cursors = Vec::new();
+    for (order, _) in orders {
+        cursors.push(page(order, None, 1).await.next);
+    }
+    for user in [users[0], users[3]] {
+        let account = accounts::table.find(DbUid(user.0));
+        let deleted: Result<usize, DbError> =
+            on_conn!(db.writer(), |conn| diesel::delete(account).execute(conn).await?);
+        assert_eq!(deleted.unwrap(), 1);
+    }
+
+    for ((order, expected), cursor) in orders.into_iter().zip(cursors) {
+        assert!(cursor.is_some(), "{order:?}");
+        let next_page = page(order, cursor, 5).await;
+
+        let found: Vec<_> = next_page.items.iter().map(|it| it.user).collect();
+        assert_eq!(found, expected.map(|it| users[it]), "{order:?}");
     }
 }
 

@@ -130,8 +130,12 @@ async fn users_are_sorted_by_address_and_age(database: TestDatabase) {
         }
     }
 
-    let later_page = ada.get("/admin/users?search=example&cursor=x").await.text();
+    let cursor = format!("1.{}", "0".repeat(32));
+    let later_page = ada.get(&format!("/admin/users?search=example&cursor={cursor}")).await.text();
     assert!(later_page.contains("<a href=\"?search=example\">First page</a>"), "{later_page}");
+    for refused in ["cursor=x".to_owned(), format!("sort=email&cursor={cursor}")] {
+        assert_eq!(ada.get(&format!("/admin/users?{refused}")).await.status, 400, "{refused}");
+    }
 }
 
 async fn users_are_selected_by_role_status_and_factor(database: TestDatabase) {
