@@ -5,7 +5,7 @@
 //! `status` and `progress` are about the new one, `chunk_count` and `tokens` about
 //! the published one.
 
-use pia_kernel::{DocumentId, Timestamp};
+use pia_kernel::{DocumentId, SortCursor, SortValue, Timestamp};
 
 use crate::base::BaseRef;
 use crate::draft::ContentType;
@@ -70,6 +70,26 @@ pub enum DocumentColumn {
     Retrievals,
     /// Time of the last change of the content.
     Updated,
+}
+
+impl DocumentColumn {
+    /// Returns whether the column is a text; the others are numbers and times.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Title | Self::Status)
+    }
+
+    /// Returns the position of a document in a list that is sorted by the column.
+    pub fn cursor(self, document: &Document) -> SortCursor {
+        let id = document.id.0;
+        let number = |it| SortCursor { value: SortValue::Number(it), id };
+        match self {
+            Self::Title => SortCursor::at_text(&document.title, id),
+            Self::Status => SortCursor::at_text(document.status.name(), id),
+            Self::Size => number(document.size_bytes),
+            Self::Retrievals => number(document.retrieval_count),
+            Self::Updated => SortCursor::at_time(document.updated_at, id),
+        }
+    }
 }
 
 /// Document of a base, without its content.

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, DocumentId, GroupId, SideEffects, UserId};
+use pia_kernel::{Clock, DocumentId, GroupId, Page, PageRequest, SideEffects, SortCursor, UserId};
 use ring::digest::{SHA256, digest};
 
 use crate::base::{BaseAccess, BaseRef, BaseStats, KnowledgeBaseEntry, check_prompt};
@@ -87,20 +87,16 @@ impl Documents {
         self.store.list(base).await?.ok_or(KnowledgeError::NotFound)
     }
 
-    /// Returns a page of the selected documents of a base, and the document that the
-    /// next page begins after; `None` on the last page.
+    /// Returns a page of the selected documents of a base.
     pub async fn page(
         &self,
         base: BaseRef,
         filter: DocumentFilter,
-        after: Option<DocumentId>,
-        limit: u16,
-    ) -> Result<(Vec<Document>, Option<DocumentId>), KnowledgeError> {
-        let mut documents = self.store.page(base, filter, after, limit.saturating_add(1)).await?;
-        let has_more = documents.len() > usize::from(limit);
-        documents.truncate(limit.into());
-        let next = if has_more { documents.last().map(|it| it.id) } else { None };
-        Ok((documents, next))
+        page: PageRequest<SortCursor>,
+    ) -> Result<Page<Document, SortCursor>, KnowledgeError> {
+        let column = filter.sort;
+        let documents = self.store.page(base, filter, page.clone().and_one_more()).await?;
+        Ok(page.into_page(documents, |it| column.cursor(it)))
     }
 
     /// Returns a document of a base that the caller may manage.

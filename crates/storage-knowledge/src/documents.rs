@@ -7,7 +7,9 @@
 use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{
+    DocumentId, GroupId, PageRequest, SideEffects, SortCursor, Timestamp, Unavailable,
+};
 use pia_knowledge::{
     BaseRef, CitedDocument, ContentChange, Document, DocumentColumn, DocumentContent,
     DocumentFilter, DocumentRef, DocumentStatus, DocumentStore, DocumentStoreOutcome, GroupQuotas,
@@ -18,7 +20,9 @@ use pia_storage::schema::{
     managed_personas, persona_knowledge_bases,
 };
 use pia_storage::text_search::{like_containing, lower};
-use pia_storage::{Database, DbInstant, DbUid, WriteEffects, in_tx, lock_row, on_conn};
+use pia_storage::{
+    Database, DbInstant, DbUid, WriteEffects, in_column_order, in_tx, lock_row, on_conn,
+};
 
 use crate::document_row::{DocumentRow, parse_type};
 use crate::new_content::{ContentWrite, StoreContent, StoredDocument};
@@ -60,24 +64,14 @@ macro_rules! row_of {
 }
 
 /// Sorts a boxed query of documents by a column and then by id, and lets it begin
-/// after the last document of the previous page, if there is one.
+/// after the cursor of the page.
 macro_rules! sorted {
-    ($query:expr, $filter:expr, $last:expr, $column:expr, |$it:ident| $value:expr) => {{
-        let mut query = $query;
-        if $filter.is_descending {
-            if let Some($it) = &$last {
-                let is_tied = $column.eq($value).and(knowledge_documents::id.lt(DbUid($it.id.0)));
-                query = query.filter($column.lt($value).or(is_tied));
-            }
-            query.order(($column.desc(), knowledge_documents::id.desc()))
-        } else {
-            if let Some($it) = &$last {
-                let is_tied = $column.eq($value).and(knowledge_documents::id.gt(DbUid($it.id.0)));
-                query = query.filter($column.gt($value).or(is_tied));
-            }
-            query.order(($column.asc(), knowledge_documents::id.asc()))
-        }
-    }};
+    ($query:expr, $filter:expr, $page:expr, $column:expr, $it:ident => $value:expr) => {
+        in_column_order!(
+            $query, $filter.is_descending, $page.after, ($column, knowledge_documents::id),
+            $it => $value
+        )
+    };
 }
 
 impl SqlDocuments {
@@ -110,16 +104,10 @@ impl DocumentStore for SqlDocuments {
         &self,
         base: BaseRef,
         filter: DocumentFilter,
-        after: Option<DocumentId>,
-        limit: u16,
+        page: PageRequest<SortCursor>,
     ) -> Result<Vec<Document>, Unavailable> {
         use knowledge_documents::{
             base_id, retrieval_count, size_bytes, source_uri, status, title, updated_at,
-        };
-
-        let last = match after {
-            Some(document) => self.find(DocumentRef { base, document }).await?,
-            None => None,
         };
 
         let pattern = like_containing(&filter.search);
@@ -132,7 +120,7 @@ impl DocumentStore for SqlDocuments {
         let documents = knowledge_documents::table
             .filter(base_id.eq_any(bases))
             .filter(matches_search)
-            .limit(limit.into());
+            .limit(page.limit.into());
 
         let rows: Vec<DocumentRow> = on_conn!(self.db.reader(), |conn| {
             let mut query = documents.into_boxed();
@@ -142,19 +130,17 @@ impl DocumentStore for SqlDocuments {
             query = match filter.sort {
                 DocumentColumn::Title => {
                     let column = || lower(title.nullable());
-                    sorted!(query, filter, last, column(), |it| lower(Some(it.title.clone())))
+                    sorted!(query, filter, page, column(), it => lower(Some(it.text().to_owned())))
                 }
                 DocumentColumn::Status => {
-                    sorted!(query, filter, last, status, |it| it.status.name())
+                    sorted!(query, filter, page, status, it => it.text().to_owned())
                 }
-                DocumentColumn::Size => {
-                    sorted!(query, filter, last, size_bytes, |it| it.size_bytes)
-                }
+                DocumentColumn::Size => sorted!(query, filter, page, size_bytes, it => it.number()),
                 DocumentColumn::Retrievals => {
-                    sorted!(query, filter, last, retrieval_count, |it| it.retrieval_count)
+                    sorted!(query, filter, page, retrieval_count, it => it.number())
                 }
                 DocumentColumn::Updated => {
-                    sorted!(query, filter, last, updated_at, |it| DbInstant(it.updated_at))
+                    sorted!(query, filter, page, updated_at, it => DbInstant(it.time()))
                 }
             };
             query.select(DocumentRow::as_select()).load(conn).await?

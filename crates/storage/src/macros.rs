@@ -3,7 +3,7 @@
 //! - `on_conn!`: one body on a connection, without a transaction.
 //! - `in_tx!`: one body in a write transaction, retried on PostgreSQL.
 //! - `lock_row!`: a row lock within such a transaction.
-//! - `in_time_order!`: order and cursor of a page.
+//! - `in_time_order!`, `in_column_order!`: order and cursor of a page.
 //! - `connection_trait!`: methods of a connection, for bodies that are shared.
 
 /// Runs one body against a connection of either backend, and returns its value
@@ -119,6 +119,34 @@ macro_rules! in_time_order {
         } else {
             query = query.filter($id.lt(key));
             query.order($id.desc())
+        }
+    }};
+}
+
+/// Sorts a boxed query by a column and then by an id, and lets it begin after a
+/// `SortCursor`, if there is one. The last argument names the value of the cursor and
+/// translates it to that of the column.
+#[macro_export]
+macro_rules! in_column_order {
+    (
+        $query:expr, $is_descending:expr, $after:expr, ($column:expr, $id:expr),
+        $it:ident => $value:expr $(,)?
+    ) => {{
+        let mut query = $query;
+        if $is_descending {
+            if let Some(after) = &$after {
+                let $it = &after.value;
+                let is_tied = $column.eq($value).and($id.lt($crate::DbUid(after.id)));
+                query = query.filter($column.lt($value).or(is_tied));
+            }
+            query.order(($column.desc(), $id.desc()))
+        } else {
+            if let Some(after) = &$after {
+                let $it = &after.value;
+                let is_tied = $column.eq($value).and($id.gt($crate::DbUid(after.id)));
+                query = query.filter($column.gt($value).or(is_tied));
+            }
+            query.order(($column.asc(), $id.asc()))
         }
     }};
 }

@@ -241,12 +241,14 @@ async fn the_next_page_begins_after_the_last_document_of_this_page() {
     let mut store = MockDocumentStore::new();
     store
         .expect_page()
-        .returning(move |_, _, _, limit| Ok(stored.iter().take(limit.into()).cloned().collect()));
+        .returning(move |_, _, page| Ok(stored.iter().take(page.limit.into()).cloned().collect()));
     let documents = documents(store);
     let page = async |limit| {
-        documents.page(base_ref(), DocumentFilter::default(), None, limit).await.unwrap()
+        let request = PageRequest { after: None, limit };
+        documents.page(base_ref(), DocumentFilter::default(), request).await.unwrap()
     };
 
-    assert_eq!(page(2).await, (expected[..2].to_vec(), Some(expected[1].id)));
-    assert_eq!(page(3).await, (expected, None));
+    let next = Some(SortCursor::at_text(&expected[1].title, expected[1].id.0));
+    assert_eq!(page(2).await, Page { items: expected[..2].to_vec(), next });
+    assert_eq!(page(3).await, Page { items: expected, next: None });
 }

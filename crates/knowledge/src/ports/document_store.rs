@@ -5,7 +5,9 @@
 //! `ingest_queue.rs` has the port of the workers.
 
 use async_trait::async_trait;
-use pia_kernel::{DocumentId, GroupId, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    DocumentId, GroupId, PageRequest, SideEffects, SortCursor, Timestamp, Unavailable, UserId,
+};
 
 use super::base_store::GroupQuotas;
 use crate::base::BaseRef;
@@ -95,16 +97,15 @@ pub trait DocumentStore: Send + Sync {
     /// Loads the documents of a base, by title; `None` if there is no such base.
     async fn list(&self, base: BaseRef) -> Result<Option<Vec<Document>>, Unavailable>;
 
-    /// Loads up to `limit` of the selected documents of a base, in their order: the
-    /// first ones, or those after this document. Without such a base there are none.
-    /// A document whose column changes between two pages may be skipped or repeated, and
-    /// the page after a document that is gone is the first one.
+    /// Loads up to `page.limit` of the selected documents of a base, in their order: the
+    /// first ones, or those after the position of the cursor. Without such a base there
+    /// are none. Only a document whose own column changes between two pages may be
+    /// skipped or repeated.
     async fn page(
         &self,
         base: BaseRef,
         filter: DocumentFilter,
-        after: Option<DocumentId>,
-        limit: u16,
+        page: PageRequest<SortCursor>,
     ) -> Result<Vec<Document>, Unavailable>;
 
     /// Loads a document; `None` if it is not in that base, or the access

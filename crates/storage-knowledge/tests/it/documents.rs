@@ -1,12 +1,15 @@
 //! Contract tests of documents.
 
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
-use pia_kernel::{DocumentId, KnowledgeBaseId, SideEffects};
+use pia_kernel::{DocumentId, KnowledgeBaseId, PageRequest, SideEffects, SortCursor};
 use pia_knowledge::{
     BaseAccess, BaseRef, BaseStore, ChunkStore, DocumentColumn, DocumentFilter, DocumentRef,
     DocumentStatus, DocumentStore, DocumentStoreOutcome, GroupQuotas, IngestQueue, NewContent,
 };
-use pia_storage::Database;
+use pia_storage::schema::knowledge_documents;
+use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
 
 use crate::fixture::{
@@ -17,6 +20,8 @@ use crate::fixture::{
 pia_testkit::contract! {
     a_document_is_stored_listed_read_and_deleted,
     documents_are_paged_in_each_order,
+    a_page_after_a_deleted_document_begins_at_its_position,
+    a_page_after_a_changed_document_begins_at_its_previous_position,
     documents_are_selected_by_text_and_state,
     a_document_of_the_same_source_is_replaced,
     the_same_content_is_stored_once,
@@ -77,9 +82,10 @@ async fn titles(db: &Database, base: BaseRef, filter: DocumentFilter) -> Vec<Str
     let mut titles = Vec::new();
     let mut after = None;
     loop {
-        let page = documents.page(base, filter.clone(), after, 1).await.unwrap();
+        let request = PageRequest { after, limit: 1 };
+        let page = documents.page(base, filter.clone(), request).await.unwrap();
         let Some(document) = page.into_iter().next() else { return titles };
-        after = Some(document.id);
+        after = Some(filter.sort.cursor(&document));
         titles.push(document.title);
     }
 }
@@ -106,6 +112,76 @@ async fn documents_are_paged_in_each_order(db: Database) {
         assert_eq!(titles(&db, server(travel), ascending).await, expected, "{sort:?}");
         assert_eq!(listed, expected, "{sort:?} in descending order");
     }
+}
+
+/// Returns the first two documents of a base in their order, and the position after them.
+async fn first_two(
+    db: &Database,
+    base: BaseRef,
+    filter: &DocumentFilter,
+) -> ([DocumentId; 2], Option<SortCursor>) {
+    let request = PageRequest { after: None, limit: 2 };
+    let page = SqlDocuments::new(db.clone()).page(base, filter.clone(), request).await.unwrap();
+    ([page[0].id, page[1].id], Some(filter.sort.cursor(&page[1])))
+}
+
+/// Returns the titles of the documents after a position.
+async fn titles_after(
+    db: &Database,
+    base: BaseRef,
+    filter: &DocumentFilter,
+    after: Option<SortCursor>,
+) -> Vec<String> {
+    let request = PageRequest { after, limit: 10 };
+    let page = SqlDocuments::new(db.clone()).page(base, filter.clone(), request).await.unwrap();
+    page.into_iter().map(|it| it.title).collect()
+}
+
+async fn a_page_after_a_deleted_document_begins_at_its_position(db: Database) {
+    let travel = three_documents(&db).await;
+    let by_title = DocumentFilter::default();
+    let by_size = DocumentFilter { sort: DocumentColumn::Size, ..DocumentFilter::default() };
+    let by_time = DocumentFilter { sort: DocumentColumn::Updated, ..DocumentFilter::default() };
+
+    // Gamma is the last one by title and by time, and the second one by size.
+    let ([_, beta], after_beta) = first_two(&db, server(travel), &by_title).await;
+    let (_, after_gamma) = first_two(&db, server(travel), &by_size).await;
+    let ([_, alpha], after_alpha) = first_two(&db, server(travel), &by_time).await;
+    let documents = SqlDocuments::new(db.clone());
+    assert!(documents.delete(of(travel, beta), SideEffects::default()).await.unwrap());
+    assert_eq!(titles_after(&db, server(travel), &by_title, after_beta).await, ["Gamma"]);
+    assert_eq!(titles_after(&db, server(travel), &by_size, after_gamma).await, ["Alpha"]);
+    assert!(documents.delete(of(travel, alpha), SideEffects::default()).await.unwrap());
+    assert_eq!(titles_after(&db, server(travel), &by_time, after_alpha).await, ["Gamma"]);
+}
+
+async fn a_page_after_a_changed_document_begins_at_its_previous_position(db: Database) {
+    let travel = three_documents(&db).await;
+    let filter = DocumentFilter {
+        sort: DocumentColumn::Retrievals,
+        is_descending: true,
+        ..DocumentFilter::default()
+    };
+    let ([alpha, beta], _) = first_two(&db, server(travel), &DocumentFilter::default()).await;
+    set_retrievals(&db, alpha, 5).await;
+    set_retrievals(&db, beta, 3).await;
+    let (_, after_beta) = first_two(&db, server(travel), &filter).await;
+
+    set_retrievals(&db, beta, 9).await;
+    let after_increase = titles_after(&db, server(travel), &filter, after_beta.clone()).await;
+    set_retrievals(&db, beta, 0).await;
+    let after_decrease = titles_after(&db, server(travel), &filter, after_beta).await;
+
+    assert_eq!(after_increase, ["Gamma"]);
+    assert_eq!(after_decrease, ["Gamma", "beta"]);
+}
+
+async fn set_retrievals(db: &Database, document: DocumentId, count: i64) {
+    let row = knowledge_documents::table.find(DbUid(document.0));
+    let update = diesel::update(row).set(knowledge_documents::retrieval_count.eq(count));
+    let updated: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(updated.unwrap(), 1);
 }
 
 async fn documents_are_selected_by_text_and_state(db: Database) {

@@ -4,7 +4,7 @@
 //! documents are being ingested, both sections are live: the browser fetches them
 //! again until all are done. The filter is in the query, so that links keep it.
 
-use pia_kernel::{DocumentId, Timestamp};
+use pia_kernel::{Page, SortCursor, Timestamp};
 use pia_knowledge::{
     BaseRef, BaseStats, Document, DocumentColumn, DocumentFilter, DocumentStatus, ExtractError,
 };
@@ -44,10 +44,6 @@ const EMPTY: Text = Text::new(
     "There are no documents yet. Add the first one.",
     "Es gibt noch keine Dokumente. Fügen Sie das erste hinzu.",
 );
-/// Number of documents on a page.
-const PAGE_ROWS: u16 = 50;
-/// Parameter with the document that a page begins after.
-const AFTER: &str = "after";
 
 pub(super) fn routes() -> Vec<Route> {
     vec![manager_page("/admin/knowledge/{id}", |it| it.to(show))]
@@ -63,7 +59,7 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
     let entry = find(page, id).await?;
     let base = base_ref(page, id);
     let stats = page.run(|api| async move { api.knowledge.documents.stats(base).await }).await?;
-    let (documents, next) = find_documents(page, base).await?;
+    let documents = find_documents(page, base).await?;
     let path = format!("admin/knowledge/{id}");
     let mut view = View::new(entry.base.name.as_str()).below(page.t(TITLE), "admin/knowledge");
     if page.api.knowledge.is_enabled {
@@ -78,7 +74,6 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
     let table = Table {
         empty: page.t(if has_documents { common::NO_MATCH } else { EMPTY }).to_owned(),
         search: has_documents.then(|| search_form(page, &path)),
-        next: next.map(|it| page.query_with(AFTER, &it.to_string())),
         ..document_table(page, &path, &documents)
     };
 
@@ -93,19 +88,14 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
         .section(documents_section.live(is_ingesting)))
 }
 
-/// Finds the requested page of documents, and the document that the next page begins
-/// after.
+/// Finds the requested page of documents.
 async fn find_documents(
     page: &PageContext,
     base: BaseRef,
-) -> Result<(Vec<Document>, Option<DocumentId>), ApiError> {
+) -> Result<Page<Document, SortCursor>, ApiError> {
     let filter = requested_filter(page);
-    let after = Uuid::try_parse(&page.query(AFTER)).ok().map(DocumentId);
-    page.run(|api| async move {
-        let documents = &api.knowledge.documents;
-        documents.page(base, filter, after, PAGE_ROWS).await
-    })
-    .await
+    let request = page.sorted_paging(filter.sort.is_text())?;
+    page.run(|api| async move { api.knowledge.documents.page(base, filter, request).await }).await
 }
 
 /// Returns the selection that the query names: documents by title unless it names
@@ -170,16 +160,14 @@ fn last_used(page: &PageContext, at: Option<Timestamp>) -> String {
     at.map(|it| page.fill(LAST, &[&format::time(page.language, it)])).unwrap_or_default()
 }
 
-fn document_table(page: &PageContext, path: &str, documents: &[Document]) -> Table {
+fn document_table(page: &PageContext, path: &str, documents: &Page<Document, SortCursor>) -> Table {
     let columns = [DOCUMENT_TITLE, common::STATUS, SIZE, RETRIEVALS, UPDATED];
     Table {
         caption: page.t(DOCUMENTS).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
         sort_links: page.sort_links(&["title", "status", "size", "used", "updated"]),
-        rows: documents.iter().map(|it| document_row(page, path, it)).collect(),
-        first: page.first_page(AFTER),
-        next_label: page.t(common::NEXT_PAGE).to_owned(),
-        ..Table::default()
+        rows: documents.items.iter().map(|it| document_row(page, path, it)).collect(),
+        ..page.paged_sorted(documents.next.as_ref())
     }
 }
 

@@ -227,8 +227,10 @@ async fn documents_are_paged_sorted_and_searched_in_the_console(database: TestDa
 
     let first = open("sort=-title").await;
     let (before, _) = first.split_once("\" rel=\"next\"").expect("a link to the next page");
-    let (_, after) = before.rsplit_once("after=").expect("a document");
-    let last = open(&format!("sort=-title&after={after}")).await;
+    let (_, cursor) = before.rsplit_once("cursor=").expect("a cursor");
+    let last = open(&format!("sort=-title&cursor={cursor}")).await;
+    let of_other_column =
+        console.get(&format!("/admin/knowledge/{travel}?sort=size&cursor={cursor}")).await;
     let found = open("search=RULE+07").await;
     let unknown_state = open("status=Lost").await;
 
@@ -236,6 +238,7 @@ async fn documents_are_paged_sorted_and_searched_in_the_console(database: TestDa
     assert!(!first.contains("Rule 00"), "{first}");
     assert!(last.contains("Rule 00") && !last.contains("Rule 01"), "{last}");
     assert!(last.contains("First page") && !last.contains("rel=\"next\""), "{last}");
+    assert_eq!(of_other_column.status, 400);
     assert!(found.contains("Rule 07") && !found.contains("Rule 08"), "{found}");
     assert!(found.contains("Clear filters"), "{found}");
     assert!(unknown_state.contains("Rule 07"), "{unknown_state}");
