@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Cursor, Page, PageRequest, TimeOrder, Timestamp, Unavailable, UserId};
+use pia_kernel::{Clock, Page, PageRequest, SortCursor, Timestamp, Unavailable, UserId};
 
 use crate::device::DeviceRow;
 use crate::ports::DeviceReader;
@@ -69,8 +69,67 @@ pub struct DeviceFilter {
     pub search: String,
     /// State of the device.
     pub status: Option<DeviceStatus>,
-    /// Order of the devices by their registration.
-    pub order: TimeOrder,
+    /// Order of the devices.
+    pub order: DeviceOrder,
+}
+
+/// Column that devices are sorted by, and then by their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DeviceColumn {
+    /// Time of the first registration.
+    #[default]
+    Created,
+    /// Name, in any case.
+    Name,
+    /// Time of the last operation on keys.
+    Used,
+}
+
+/// Order of devices; the newest registration first by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeviceOrder {
+    /// Column that they are sorted by.
+    pub column: DeviceColumn,
+    /// True if the lowest value is the first.
+    pub is_ascending: bool,
+}
+
+impl DeviceColumn {
+    /// Every column of the order.
+    pub const ALL: [Self; 3] = [Self::Created, Self::Name, Self::Used];
+
+    /// Returns the name of the column in queries.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Name => "name",
+            Self::Used => "used",
+        }
+    }
+
+    /// Returns whether the column is a text; the others are times.
+    pub fn is_text(self) -> bool {
+        self == Self::Name
+    }
+}
+
+impl DeviceOrder {
+    /// Returns the order with this name in queries: that of its column, after `-` in
+    /// descending order; `None` if there is no such column.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let column_name = name.strip_prefix('-').unwrap_or(name);
+        let column = DeviceColumn::ALL.into_iter().find(|it| it.name() == column_name)?;
+        Some(Self { column, is_ascending: column_name == name })
+    }
+
+    /// Returns the position of a device in a list of this order.
+    pub fn cursor(self, device: &DeviceEntry) -> SortCursor {
+        match self.column {
+            DeviceColumn::Created => SortCursor::at_time(device.created_at, device.row.0),
+            DeviceColumn::Name => SortCursor::at_text(&device.name, device.row.0),
+            DeviceColumn::Used => SortCursor::at_time(device.seen_at, device.row.0),
+        }
+    }
 }
 
 /// Devices of all accounts. Nobody but a device's owner can remove it: only the
@@ -91,9 +150,30 @@ impl DeviceDirectory {
     pub async fn list(
         &self,
         filter: &DeviceFilter,
-        page: PageRequest,
-    ) -> Result<Page<DeviceEntry>, Unavailable> {
-        let entries = self.reader.page(filter, self.clock.now(), page.and_one_more()).await?;
-        Ok(page.into_page(entries, |it| Cursor { at: it.created_at, id: it.row.0 }))
+        page: PageRequest<SortCursor>,
+    ) -> Result<Page<DeviceEntry, SortCursor>, Unavailable> {
+        let now = self.clock.now();
+        let entries = self.reader.page(filter, now, page.clone().and_one_more()).await?;
+        Ok(page.into_page(entries, |it| filter.order.cursor(it)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_is_named_by_its_column_and_direction() {
+        for column in DeviceColumn::ALL {
+            let ascending = DeviceOrder { column, is_ascending: true };
+            let descending = DeviceOrder { column, is_ascending: false };
+
+            assert_eq!(DeviceOrder::from_name(column.name()), Some(ascending));
+            assert_eq!(DeviceOrder::from_name(&format!("-{}", column.name())), Some(descending));
+        }
+        for unknown in ["", "-", "--name", "email"] {
+            assert_eq!(DeviceOrder::from_name(unknown), None, "{unknown}");
+        }
+        assert_eq!(DeviceOrder::from_name("-created"), Some(DeviceOrder::default()));
     }
 }

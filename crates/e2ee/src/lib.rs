@@ -42,7 +42,9 @@ pub use device::{
     WrappedKey,
 };
 pub use devices::{Devices, FindError, ListedDevice};
-pub use directory::{DeviceDirectory, DeviceEntry, DeviceFilter, DeviceStatus};
+pub use directory::{
+    DeviceColumn, DeviceDirectory, DeviceEntry, DeviceFilter, DeviceOrder, DeviceStatus,
+};
 pub use own_key::{KeyForm, StoreKeyError};
 pub use ports::{DecideChange, DeviceReader, KeyState, KeyStore};
 pub use proof_key::{ProofKey, ProofKeyForm, PutProofKeyError};

@@ -2,7 +2,7 @@
 //! reads one account, `device_reader.rs` lists the devices of all accounts.
 
 use async_trait::async_trait;
-use pia_kernel::{PageRequest, Timestamp, Unavailable, UserId};
+use pia_kernel::{PageRequest, SortCursor, Timestamp, Unavailable, UserId};
 
 use crate::account_keys::AccountKeys;
 use crate::change::Change;
@@ -64,6 +64,6 @@ pub trait DeviceReader: Send + Sync {
         &self,
         filter: &DeviceFilter,
         now: Timestamp,
-        page: PageRequest,
+        page: PageRequest<SortCursor>,
     ) -> Result<Vec<DeviceEntry>, Unavailable>;
 }

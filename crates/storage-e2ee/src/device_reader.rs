@@ -6,11 +6,13 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
-use pia_e2ee::{DeviceEntry, DeviceFilter, DeviceReader, DeviceRow as RowId, DeviceStatus};
-use pia_kernel::{PageRequest, Timestamp, Unavailable, UserId};
+use pia_e2ee::{
+    DeviceColumn, DeviceEntry, DeviceFilter, DeviceReader, DeviceRow as RowId, DeviceStatus,
+};
+use pia_kernel::{Cursor, PageRequest, SortCursor, TimeOrder, Timestamp, Unavailable, UserId};
 use pia_storage::schema::{accounts, devices};
 use pia_storage::text_search::{like_containing, lower};
-use pia_storage::{Database, DbError, DbInstant, DbUid, in_time_order, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, in_column_order, in_time_order, on_conn};
 
 use crate::device_row::{ACTIVE, PENDING, REVOKED};
 
@@ -35,18 +37,43 @@ struct EntryRow {
     seen_at: DbInstant,
 }
 
+/// Sorts a boxed query of devices by the column of an order, and lets it begin after the
+/// cursor of a page. The ids sort by the time of registration.
+macro_rules! sorted {
+    ($query:expr, $order:expr, $page:expr) => {{
+        let query = $query;
+        let is_descending = !$order.is_ascending;
+        match $order.column {
+            DeviceColumn::Created => {
+                let order = if is_descending { TimeOrder::Newest } else { TimeOrder::Oldest };
+                let after = $page.after.as_ref();
+                let cursor = after.map(|it| Cursor { at: it.value.time(), id: it.id });
+                in_time_order!(query, order, cursor, devices::id)
+            }
+            DeviceColumn::Name => in_column_order!(
+                query, is_descending, $page.after, (lower(devices::name.nullable()), devices::id),
+                it => lower(Some(it.text().to_owned()))
+            ),
+            DeviceColumn::Used => in_column_order!(
+                query, is_descending, $page.after, (devices::seen_at, devices::id),
+                it => DbInstant(it.time())
+            ),
+        }
+    }};
+}
+
 impl SqlDeviceReader {
     /// Creates a reader of the devices in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
 
-    /// Loads a page in the order of the ids, which sort by time.
+    /// Loads a page of the selected devices.
     async fn load(
         &self,
         filter: &DeviceFilter,
         now: DbInstant,
-        page: PageRequest,
+        page: PageRequest<SortCursor>,
     ) -> Result<Vec<EntryRow>, DbError> {
         let pattern = like_containing(&filter.search);
         let matches_search = lower(devices::name.nullable())
@@ -87,8 +114,7 @@ impl SqlDeviceReader {
             ));
 
         on_conn!(self.db.reader(), |conn| {
-            let query = entries.into_boxed();
-            in_time_order!(query, filter.order, page.after, devices::id).load(conn).await?
+            sorted!(entries.into_boxed(), filter.order, page).load(conn).await?
         })
     }
 }
@@ -99,7 +125,7 @@ impl DeviceReader for SqlDeviceReader {
         &self,
         filter: &DeviceFilter,
         now: Timestamp,
-        page: PageRequest,
+        page: PageRequest<SortCursor>,
     ) -> Result<Vec<DeviceEntry>, Unavailable> {
         let rows = self.load(filter, DbInstant(now), page).await?;
         Ok(rows.into_iter().map(|it| it.into_entry(now)).collect::<Result<_, DbError>>()?)

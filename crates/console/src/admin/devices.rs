@@ -1,6 +1,6 @@
 //! Devices of end-to-end encrypted accounts.
 
-use pia_e2ee::{DeviceEntry, DeviceFilter, DeviceStatus};
+use pia_e2ee::{DeviceEntry, DeviceFilter, DeviceOrder, DeviceStatus};
 use pia_web::Route;
 
 use crate::page_context::{PageContext, PageResult};
@@ -42,11 +42,11 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let request = page.paging();
     let status_name = page.query("status");
     let status = DeviceStatus::ALL.into_iter().find(|it| it.name() == status_name);
-    let filter =
-        DeviceFilter { user: None, search: page.query("search"), status, order: page.time_order() };
+    let order = DeviceOrder::from_name(&page.query("sort")).unwrap_or_default();
+    let request = page.sorted_paging(order.column.is_text())?;
+    let filter = DeviceFilter { user: None, search: page.query("search"), status, order };
     let devices =
         page.run(|api| async move { api.e2ee.directory.list(&filter, request).await }).await?;
     let columns = [DEVICE, USER, common::STATUS, ADDED, LAST_USED];
@@ -57,8 +57,8 @@ async fn list(page: PageContext) -> PageResult {
         rows: devices.items.iter().map(|it| device_row(&page, it, true)).collect(),
         empty: page.t(search.empty_text(EMPTY)).to_owned(),
         search: Some(search),
-        sort_links: page.time_sort_links(3),
-        ..page.paged(devices.next)
+        sort_links: page.sort_links(&["name", "", "", "created", "used"]),
+        ..page.paged_sorted(devices.next.as_ref())
     };
     let section = Section::new("devices", "").table(table);
 

@@ -1,32 +1,32 @@
 //! `/api/admin/devices`: devices of end-to-end encrypted accounts.
 
 use actix_web::web::{Data, Json, Query};
-use pia_e2ee::{DeviceEntry, DeviceFilter, DeviceStatus};
+use pia_e2ee::{DeviceColumn, DeviceEntry, DeviceFilter, DeviceOrder, DeviceStatus};
 use pia_kernel::{Timestamp, UserId};
-use pia_web::{ApiError, FieldError, Paging};
+use pia_web::{ApiError, FieldError, SortedPaging};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::time_order::parse_order;
 use crate::{Api, HttpError};
 
-/// Lists the devices of end-to-end encrypted accounts, newest registration first.
+/// Lists the devices of end-to-end encrypted accounts.
 pub(crate) async fn list(
     api: Data<Api>,
     Query(query): Query<DeviceQuery>,
-    Paging(page): Paging,
+    page: SortedPaging,
 ) -> Result<Json<DevicePage>, HttpError> {
     let filter = DeviceFilter {
         user: query.user.map(UserId),
         search: query.search.unwrap_or_default(),
         status: query.status.as_deref().map(parse_status).transpose()?,
-        order: parse_order(query.sort.as_deref())?,
+        order: query.sort.as_deref().map(parse_order).transpose()?.unwrap_or_default(),
     };
+    let page = page.sorted_by(filter.order.column.is_text())?;
     let page = api.run(|api| async move { api.e2ee.directory.list(&filter, page).await }).await?;
     Ok(Json(DevicePage {
         items: page.items.into_iter().map(Into::into).collect(),
-        next_cursor: page.next.map(Paging::format_cursor),
+        next_cursor: page.next.as_ref().map(SortedPaging::format_cursor),
     }))
 }
 
@@ -38,14 +38,15 @@ pub(crate) struct DeviceQuery {
     search: Option<String>,
     /// `waiting`, `expired`, `active` or `revoked`.
     status: Option<String>,
-    /// `created` for the oldest entry first; `-created`, the default, for the newest.
+    /// `created`, `name` or `used`, the time of the last operation on keys, after `-` in
+    /// descending order; `-created` by default.
     sort: Option<String>,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DevicePage {
-    /// Newest registration first, unless the oldest is requested first.
+    /// Devices in the requested order.
     items: Vec<DeviceItem>,
     /// Cursor of the next page; absent on the last.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,12 +78,23 @@ struct DeviceItem {
 }
 
 fn parse_status(name: &str) -> Result<DeviceStatus, ApiError> {
-    DeviceStatus::ALL.into_iter().find(|it| it.name() == name).ok_or_else(|| {
-        let names = DeviceStatus::ALL.map(DeviceStatus::name).join(", ");
-        let field = "status".to_owned();
-        let message = format!("Choose one of {names}.");
-        ApiError::invalid(vec![FieldError { field, code: "unknown", message }])
+    DeviceStatus::ALL
+        .into_iter()
+        .find(|it| it.name() == name)
+        .ok_or_else(|| unknown("status", &DeviceStatus::ALL.map(DeviceStatus::name).join(", ")))
+}
+
+/// Parses an order, as the console names it.
+fn parse_order(name: &str) -> Result<DeviceOrder, ApiError> {
+    DeviceOrder::from_name(name).ok_or_else(|| {
+        let names = DeviceColumn::ALL.map(|it| format!("{0}, -{0}", it.name()));
+        unknown("sort", &names.join(", "))
     })
+}
+
+fn unknown(field: &str, names: &str) -> ApiError {
+    let message = format!("Choose one of {names}.");
+    ApiError::invalid(vec![FieldError { field: field.to_owned(), code: "unknown", message }])
 }
 
 impl From<DeviceEntry> for DeviceItem {

@@ -160,8 +160,7 @@ fn devices() -> Route {
         path: "/api/admin/devices",
         handler: |route| route.to(admin::devices::list),
         docs: Docs {
-            summary: "Lists the devices of end-to-end encrypted accounts, newest registration \
-                      first.",
+            summary: "Lists the devices of end-to-end encrypted accounts.",
             request: Some(wire::<admin::devices::DeviceQuery>),
             answer: ResponseDoc::Page(wire::<admin::devices::DevicePage>),
             ..session().docs

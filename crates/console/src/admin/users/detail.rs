@@ -4,7 +4,7 @@ use pia_assignments::ScheduleEntry;
 use pia_e2ee::{DeviceEntry, DeviceFilter};
 use pia_http::{EffectiveSettings, HttpError};
 use pia_identity::{ApiKeyEntry, Member, SessionEntry};
-use pia_kernel::{Page, PageRequest, Timestamp, UserId};
+use pia_kernel::{Page, PageRequest, SortCursor, Timestamp, UserId};
 use pia_policy::{GroupEntry, GroupMember};
 use pia_web::ApiError;
 
@@ -104,7 +104,7 @@ const REACTIVATE_INTRO: Text = Text::new(
 /// Number of sessions that are listed.
 const MAX_SESSIONS: u16 = 20;
 /// Devices that are listed: an account has fewer.
-const MAX_DEVICES: PageRequest = PageRequest { after: None, limit: 100 };
+const MAX_DEVICES: PageRequest<SortCursor> = PageRequest { after: None, limit: 100 };
 
 /// Schedules that are listed: an account has fewer.
 const MAX_SCHEDULES: PageRequest = PageRequest { after: None, limit: 100 };
