@@ -65,7 +65,7 @@ pub use gates::{Gates, admit};
 pub use gzipped::Gzipped;
 pub use metrics::{Metrics, Read, ReadEach};
 pub use openapi::{CreditDocs, openapi};
-pub use paging::{Paging, query_config};
+pub use paging::{Paging, optional_cursor, query_config};
 pub use path_id::{ClientId, PathId, PathPart, PathVersion};
 pub use request_id::RequestId;
 pub use routes::{

@@ -98,8 +98,9 @@ pub(crate) fn parse_page<C>(
     }
 }
 
-/// Returns the cursor that `parse_cursor` reads in a text, none in an empty one.
-pub(crate) fn optional_cursor<C>(
+/// Returns the cursor that `parse_cursor` reads in a text, none in an empty one; an error
+/// if it reads none.
+pub fn optional_cursor<C>(
     text: &str,
     parse_cursor: impl Fn(&str) -> Option<C>,
 ) -> Result<Option<C>, ApiError> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use pia_identity::{RevokeError, SessionEntry};
-use pia_kernel::{PageRequest, SessionId, Unavailable};
+use pia_kernel::{SessionId, Unavailable};
 use pia_web::{ApiError, Paging, PathId, Route};
 
 use super::device_names::device_name;
@@ -80,8 +80,7 @@ async fn end_others(page: PageContext, _: FormFields) -> PageResult {
 
 async fn session_table(page: &PageContext) -> Result<Table, ApiError> {
     let user = page.user();
-    let limit = page.paging().limit;
-    let request = PageRequest { after: Paging::parse_cursor(&page.query(CURSOR)), limit };
+    let request = page.paging_by(CURSOR)?;
     let (entries, names) = page
         .run(|api| async move {
             let entries = api.identity.sessions.page(user, request).await?;

@@ -36,7 +36,7 @@ const METHODS: &[(SignInMethod, Text)] = &[
 /// Returns the section with a page of the history.
 pub(super) async fn history_section(page: &PageContext) -> Result<Section, ApiError> {
     let user = page.user();
-    let request = page.paging();
+    let request = page.paging()?;
     let attempts =
         page.run(|api| async move { api.identity.history.page(user, request).await }).await?;
     let table = Table {

@@ -115,7 +115,7 @@ async fn find_assignments(
         return Ok(Page { items: Vec::new(), next: None });
     };
     let order = page.time_order();
-    let request = page.paging();
+    let request = page.paging()?;
     page.run(|api| async move {
         api.assignments.administration.page(user, status, order, request).await
     })

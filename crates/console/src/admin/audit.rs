@@ -39,7 +39,7 @@ async fn find_records(
     page: &PageContext,
     filter: AuditFilter,
 ) -> Result<Page<AuditRecord>, ApiError> {
-    let request = page.paging();
+    let request = page.paging()?;
     let records = page
         .run(|api| async move { api.audit.page(&filter, request.and_one_more()).await })
         .await?;

@@ -71,7 +71,7 @@ async fn list(page: PageContext) -> PageResult {
         order: page.time_order(),
     };
     let search = filter_form(&page, filter);
-    let request = page.paging();
+    let request = page.paging()?;
     let entries = page.run(|api| async move { api.feedback.page(filter, request).await }).await?;
     let emails = find_emails(&page, entries.items.iter().map(|it| it.user)).await?;
     let columns = [RECEIVED, COMMENT, RATING, common::STATUS, FROM];

@@ -115,7 +115,7 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageRes
 }
 
 async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, ApiError> {
-    let request = page.paging();
+    let request = page.paging()?;
     let filter = requested_filter(page);
     let is_searched = !filter.search.is_empty();
     let (entries, groups) = page

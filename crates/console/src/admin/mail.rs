@@ -124,7 +124,7 @@ async fn find_mails(
         return Ok(Page { items: Vec::new(), next: None });
     };
     let order = page.time_order();
-    let request = page.paging();
+    let request = page.paging()?;
     page.run(|api| async move { api.mails.list(user, state, order, request).await }).await
 }
 

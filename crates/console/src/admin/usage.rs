@@ -10,7 +10,7 @@ use pia_assistant::{
     Micros, UsageCursor, UsageGrouping, UsageRange, UsageRangeError, UsageSum, UsageUsers,
 };
 use pia_kernel::UserId;
-use pia_web::{ApiError, Route};
+use pia_web::{ApiError, Route, optional_cursor};
 use uuid::Uuid;
 
 use self::view::UsageView;
@@ -64,7 +64,8 @@ async fn users(page: &PageContext, range: UsageRange) -> Result<UsageList, ApiEr
     let PersonFilter { user, field, .. } = PersonFilter::requested(page).await?;
     let selection = match user {
         Ok(Some(user)) => UsageUsers::One(user),
-        Ok(None) => parse_cursor(&page.query(AFTER)).map_or(UsageUsers::First, UsageUsers::After),
+        Ok(None) => optional_cursor(&page.query(AFTER), parse_cursor)?
+            .map_or(UsageUsers::First, UsageUsers::After),
         Err(UnknownPerson) => return Ok(UsageList { person: Some(field), ..UsageList::default() }),
     };
 
@@ -81,11 +82,13 @@ fn format_cursor(cursor: UsageCursor) -> String {
 
 fn parse_cursor(text: &str) -> Option<UsageCursor> {
     let mut parts = text.split('.');
-    Some(UsageCursor {
+    let cursor = UsageCursor {
         spent: Micros(parts.next()?.parse().ok()?),
         calls: parts.next()?.parse().ok()?,
         user: UserId(Uuid::try_parse(parts.next()?).ok()?),
-    })
+    };
+    // The format is canonical: any other text was never in an address.
+    (format_cursor(cursor) == text).then_some(cursor)
 }
 
 /// Returns a CSV file. An invalid range is displayed instead.
@@ -123,7 +126,8 @@ mod tests {
         let cursor = UsageCursor { spent: Micros(1_500_000), calls: 7, user };
 
         assert_eq!(parse_cursor(&format_cursor(cursor)), Some(cursor));
-        for malformed in ["", "1", "1.2", "a.2.3", "1.2.me"] {
+        let [longer, padded] = [format!("1.2.{user}.3"), format!("01.2.{user}")];
+        for malformed in ["", "1", "1.2", "a.2.3", "1.2.me", longer.as_str(), padded.as_str()] {
             assert_eq!(parse_cursor(malformed), None, "{malformed}");
         }
     }

@@ -185,10 +185,15 @@ pub(super) fn search_form(
 }
 
 impl PageContext {
-    /// Returns the requested page of a list.
-    pub(crate) fn paging(&self) -> PageRequest {
-        let after = Paging::parse_cursor(&self.query(CURSOR));
-        PageRequest { limit: PAGE_ROWS, after }
+    /// Returns the requested page of a list; an error if its cursor is malformed.
+    pub(crate) fn paging(&self) -> Result<PageRequest, ApiError> {
+        self.paging_by(CURSOR)
+    }
+
+    /// Returns the requested page of a list whose cursor is in this parameter.
+    pub(crate) fn paging_by(&self, parameter: &str) -> Result<PageRequest, ApiError> {
+        let after = Paging::read_cursor(&self.query(parameter))?;
+        Ok(PageRequest { limit: PAGE_ROWS, after })
     }
 
     /// Returns the requested page of a list that is sorted by a text, or else by a number.

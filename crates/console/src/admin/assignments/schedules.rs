@@ -34,7 +34,7 @@ pub(super) fn route() -> Route {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let request = page.paging();
+    let request = page.paging()?;
     let schedules = page
         .run(|api| async move { api.assignments.administration.schedules(None, request).await })
         .await?;

@@ -37,7 +37,7 @@ pub(super) fn routes() -> Vec<Route> {
 async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
     let entry = find(&page, id).await?;
     let group = entry.base.owner;
-    let request = page.paging();
+    let request = page.paging()?;
     let unanswered =
         page.run(|api| async move { api.knowledge.questions.page(group, request).await }).await?;
     let path = format!("admin/knowledge/{id}/questions");

@@ -16,6 +16,7 @@ on_both_databases!(
     lists_without_entries_differ_from_those_without_a_match,
     emails_and_assignments_are_searched_by_person,
     lists_by_time_are_read_in_both_directions,
+    malformed_cursors_are_refused,
 );
 
 /// Returns the query of the link to the next page.
@@ -265,4 +266,26 @@ async fn lists_by_time_are_read_in_both_directions(database: TestDatabase) {
     let audit = ada.get("/admin/audit?action=session.started&sort=created").await.text();
     let export = "admin/audit/export?action=session.started&#38;sort=created";
     assert!(audit.contains(export), "{audit}");
+}
+
+async fn malformed_cursors_are_refused(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database).with_mail()).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let group = "/admin/groups/00000000-0000-7000-8000-000000000001?cursor=";
+
+    for path in [
+        "/admin/users?cursor=",
+        group,
+        "/admin/devices?cursor=",
+        "/admin/audit?cursor=",
+        "/admin/mail?cursor=",
+        "/admin/feedback?cursor=",
+        "/admin/invitations?cursor=",
+        "/admin/assignments?cursor=",
+        "/admin/assignments/schedules?cursor=",
+        "/admin/usage?by=user&after=",
+    ] {
+        assert_eq!(ada.get(path).await.status, 200, "{path}");
+        assert_eq!(ada.get(&format!("{path}x")).await.status, 400, "{path}x");
+    }
 }
