@@ -3,7 +3,7 @@
 //!
 //! `PageContext::list` applies the three steps in this order. A page begins after a
 //! row's key and not at an offset, so that added or removed rows repeat or hide
-//! none. Lists that are too long to be loaded are paged by their stores and built as
+//! none; only if that row itself is gone, it begins at the row's last position. Lists that are too long to be loaded are paged by their stores and built as
 //! a `Table` directly.
 
 use std::cmp::Reverse;
@@ -25,7 +25,8 @@ const MAX_UNSEARCHED_ROWS: usize = 10;
 const SEARCH: &str = "search";
 /// Parameter with the column that sorts the list, after `-` in descending order.
 const SORT: &str = "sort";
-/// Parameter with the key of the row that the page begins after.
+/// Parameter with the row that the page begins after: its position, counted from one,
+/// and its key.
 const AFTER: &str = "after";
 /// Parameters that are meaningless in another order or after another search: the
 /// page, also that of lists of which one page is loaded, and the result of a form.
@@ -112,19 +113,26 @@ impl ListQuery {
         }
     }
 
-    /// Cuts the rows to the requested page, which is the first one if the row
-    /// before it is gone. Returns the query of the next page.
+    /// Cuts the rows to the requested page. Returns the query of the next page.
     fn cut_page(&self, rows: &mut Vec<Row>) -> Option<String> {
-        let after = self.value(AFTER);
-        let before = rows.iter().position(|it| !after.is_empty() && it.key == after);
-        let start = before.map_or(0, |it| it + 1);
-        if start < rows.len() {
-            rows.drain(..start);
+        let start = self.page_start(rows);
+        rows.drain(..start);
+        if rows.len() <= PAGE_ROWS {
+            return None;
         }
 
-        let has_more = rows.len() > PAGE_ROWS;
         rows.truncate(PAGE_ROWS);
-        if has_more { rows.last().map(|it| self.with(AFTER, &it.key)) } else { None }
+        let position = start + PAGE_ROWS;
+        rows.last().map(|it| self.with(AFTER, &format!("{position}.{}", it.key)))
+    }
+
+    /// Returns the number of rows before the requested page: those up to the row that it
+    /// begins after, or if that is gone, those before its last position.
+    fn page_start(&self, rows: &[Row]) -> usize {
+        let Some((position, key)) = self.value(AFTER).split_once('.') else { return 0 };
+        let Ok(position) = position.parse::<usize>() else { return 0 };
+        let index = rows.iter().position(|it| it.key == key);
+        index.map_or(position.saturating_sub(1), |it| it + 1).min(rows.len())
     }
 
     fn sort_link(&self, name: &str) -> SortLink {
@@ -262,7 +270,7 @@ mod tests {
 
     #[test]
     fn headings_link_to_both_directions_and_the_first_page() {
-        let table = list("search=team&sort=name&after=Team+049&done=saved", many_rows(60));
+        let table = list("search=team&sort=name&after=50.Team+049&done=saved", many_rows(60));
 
         let links = table.sort_links.iter().flatten();
         let links: Vec<_> = links.map(|it| (it.query.as_str(), it.order)).collect();
@@ -284,7 +292,7 @@ mod tests {
         let more_rows = std::iter::once(row("Team", 1)).chain(many_rows(60)).collect();
         let later_page = list(next_query, more_rows);
 
-        assert_eq!(next_query, "sort=-members&after=Team+038");
+        assert_eq!(next_query, "sort=-members&after=50.Team+038");
         assert_eq!(first_page.first, None);
         assert_eq!(first_page.rows.len(), PAGE_ROWS);
         assert_eq!(second_page.first.as_deref(), Some("sort=-members"));
@@ -297,8 +305,32 @@ mod tests {
     }
 
     #[test]
-    fn a_page_after_no_row_is_the_first_one() {
-        for after in ["after=Team+999", "after=Team+059", "after="] {
+    fn a_page_after_a_removed_row_begins_at_its_position() {
+        let next_query = list("", many_rows(60)).next.unwrap();
+        let mut rows = many_rows(60);
+        rows.remove(PAGE_ROWS - 1);
+
+        let next_page = list(&next_query, rows);
+
+        assert_eq!(next_query, "after=50.Team+049");
+        assert_eq!(names(&next_page).first(), Some(&"Team 050"));
+        assert_eq!(next_page.rows.len(), 60 - PAGE_ROWS);
+    }
+
+    #[test]
+    fn a_page_after_the_last_row_is_empty() {
+        for after in ["after=60.Team+059", "after=99.Team+999"] {
+            let table = list(after, many_rows(60));
+
+            assert!(table.rows.is_empty(), "{after}");
+            assert_eq!(table.empty, common::NO_MATCH.of(Language::En), "{after}");
+            assert_eq!(table.first.as_deref(), Some(""), "{after}");
+        }
+    }
+
+    #[test]
+    fn a_page_after_a_malformed_position_is_the_first_one() {
+        for after in ["after=Team+049", "after=x.Team+049", "after="] {
             let table = list(after, many_rows(60));
 
             assert_eq!(names(&table).first(), Some(&"Team 000"), "{after}");
@@ -378,7 +410,7 @@ mod tests {
         for part in [
             "aria-sort=\"ascending\"><a href=\"?search=%22%3E%3Cb%3E&#38;sort=-name\">Name</a>",
             "class=\"number\"><a href=\"?search=%22%3E%3Cb%3E&#38;sort=members\">Members</a>",
-            "<a href=\"?search=%22%3E%3Cb%3E&#38;sort=name&#38;after=%22%3E%3Cb%3E",
+            "<a href=\"?search=%22%3E%3Cb%3E&#38;sort=name&#38;after=50.%22%3E%3Cb%3E",
             "<input type=\"hidden\" name=\"sort\" value=\"name\">",
         ] {
             assert!(html.contains(part), "{part}: {html}");
