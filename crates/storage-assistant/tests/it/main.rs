@@ -9,4 +9,5 @@ mod guesses;
 mod member_windows;
 mod sweep;
 mod usage_log;
+mod usage_plan;
 mod usage_sums;

@@ -1,0 +1,2 @@
+-- SQLite has no parallel workers: its table remains.
+SELECT 1;
