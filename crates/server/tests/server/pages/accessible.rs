@@ -52,8 +52,14 @@ const ROWS: &str = "
     return [...table.tBodies[0].rows].map(it => it.textContent.trim())";
 
 /// Lists of the console without a limit of rows.
-const LISTS: [&str; 5] =
-    ["/admin/users", "/admin/groups", "/admin/audit", "/admin/mail", "/admin/feedback"];
+const LISTS: [&str; 6] = [
+    "/admin/users",
+    "/admin/groups",
+    "/admin/audit",
+    "/admin/mail",
+    "/admin/feedback",
+    "/admin/usage?by=user",
+];
 /// Statements that add 10,000 rows to each of these lists.
 const MANY_ROWS: &str = "
     CREATE TEMP TABLE numbers AS
@@ -72,7 +78,15 @@ const MANY_ROWS: &str = "
     INSERT INTO ai_feedback (id, user_id, schema_version, message_id, rating, comment, pii_tokenized,
             privacy_concern, answered_at, reported_at, extension, received_at, status, updated_at)
         SELECT randomblob(16), id, 1, id, 'down', email, 0, 0, created_at, created_at, '{}',
-            created_at, 'new', created_at FROM accounts WHERE email LIKE 'user%';";
+            created_at, 'new', created_at FROM accounts WHERE email LIKE 'user%';
+    INSERT INTO usage_by_group
+        VALUES (unixepoch() / 86400, zeroblob(16), 'OpenAI', 'gpt-5', 10000, 0, 10000, 0, 10000,
+            198894000000, 10000, 10000000);
+    INSERT INTO usage_by_user (week, user_id, calls_0, spent_0)
+        SELECT unixepoch() / 604800, id, 1, length(email) * 1000000 FROM accounts
+            WHERE email LIKE 'user%';
+    INSERT INTO usage_users
+        SELECT id, unixepoch() / 86400 FROM accounts WHERE email LIKE 'user%';";
 
 /// Browser that checks pages of a server.
 pub(super) struct PageChecker {
