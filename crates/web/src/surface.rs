@@ -7,8 +7,6 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
-use actix_web::Error;
-use actix_web::HttpMessage;
 use actix_web::body::MessageBody;
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
@@ -19,6 +17,7 @@ use actix_web::http::header::{
 };
 use actix_web::middleware::Next;
 use actix_web::web::Data;
+use actix_web::{Error, HttpMessage, HttpResponse};
 use futures_util::FutureExt;
 use pia_identity::SessionRef;
 use pia_kernel::{Language, RequestContext};
@@ -47,71 +46,74 @@ pub async fn surface<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
 ) -> Result<ServiceResponse<Logged<B>>, Error> {
-    let started = Instant::now();
-    let id = RequestId::generate();
-    let proxies = request.app_data::<Data<TrustedProxies>>();
-    let client = proxies.map(|it| it.client_of(&request));
-
-    let proxy_id = proxies
-        .filter(|it| it.include_peer_of(&request))
-        .and_then(|_trusted| RequestId::of_proxy(request.headers()))
-        .map(str::to_owned);
-
-    let metrics = request.app_data::<Data<Metrics>>().cloned();
-    let in_flight = metrics.as_ref().map(|it| it.begin());
-    let draining = request.app_data::<Data<Draining>>().cloned();
-    let method = request.method().clone();
+    let client = client_address(&request);
+    let mut entry = begin_entry(&request, client);
+    let headers = CommonHeaders::new(&request, &entry.id);
     let dialect = Dialect::from_path(path(&request));
+    store_extensions(&request, &entry.id, client);
 
-    {
-        let mut extensions = request.extensions_mut();
-        extensions.insert(id.clone());
-        if let Some(client) = client {
-            extensions.insert(client);
-        }
-    }
-
-    let span =
-        tracing::info_span!("request", request.id = id.as_str(), request.proxy_id = proxy_id);
-    let context = request_context(&request, &id);
-    let handling = context.scope(next.call(request)).instrument(span.clone());
-    let result = AssertUnwindSafe(handling).catch_unwind().await;
-
-    let mut entry = Entry {
-        id: id.clone(),
-        proxy_id,
-        span,
-        method,
-        route: "-".to_owned(),
-        status: 500,
-        client: client.and_then(|it| it.ip),
-        user: None,
-        started,
-        metrics,
-        _in_flight: in_flight,
-    };
-
+    let context = request_context(&request, &entry.id);
+    let handling = context.scope(next.call(request)).instrument(entry.span.clone());
     // No value that is used after the panic could be left inconsistent.
-    let Ok(handled) = result else {
-        return Err(after_panic(&id, &entry, dialect));
+    let Ok(handled) = AssertUnwindSafe(handling).catch_unwind().await else {
+        return Err(after_panic(&entry, dialect));
     };
 
     let mut response = handled?;
-    set_common_headers(&mut response, &id);
-    let strict = response.request().app_data::<Data<StrictTransport>>().cloned();
-    if let Some(policy) = strict.as_ref().and_then(|it| it.header()) {
-        response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, policy.clone());
-    }
-
-    if draining.is_some_and(|it| it.is_set()) {
-        response.response_mut().head_mut().set_connection_type(ConnectionType::Close);
-    }
-
+    headers.add_to(response.response_mut());
     entry.status = response.status().as_u16();
     entry.route = response.request().match_pattern().unwrap_or(entry.route);
     entry.user = session_ref(&response).map(|it| it.user);
 
     Ok(response.map_body(|_, body| Logged::new(body, entry)))
+}
+
+/// Returns the address of the client; `None` without a list of proxies.
+fn client_address(request: &ServiceRequest) -> Option<ClientAddress> {
+    let proxies = request.app_data::<Data<TrustedProxies>>()?;
+    Some(proxies.client_of(request))
+}
+
+/// Begins the entry of the access log. Status, route and user are set when the response
+/// is ready; until then they have the values for a panic.
+fn begin_entry(request: &ServiceRequest, client: Option<ClientAddress>) -> Entry {
+    let id = RequestId::generate();
+    let proxy_id = id_of_proxy(request);
+    let span =
+        tracing::info_span!("request", request.id = id.as_str(), request.proxy_id = proxy_id);
+    let metrics = request.app_data::<Data<Metrics>>().cloned();
+
+    Entry {
+        id,
+        proxy_id,
+        span,
+        method: request.method().clone(),
+        route: "-".to_owned(),
+        status: 500,
+        client: client.and_then(|it| it.ip),
+        user: None,
+        started: Instant::now(),
+        _in_flight: metrics.as_ref().map(|it| it.begin()),
+        metrics,
+    }
+}
+
+/// Returns the id that a trusted proxy gave the request.
+fn id_of_proxy(request: &ServiceRequest) -> Option<String> {
+    let proxies = request.app_data::<Data<TrustedProxies>>()?;
+    if !proxies.include_peer_of(request) {
+        return None;
+    }
+    RequestId::of_proxy(request.headers()).map(str::to_owned)
+}
+
+/// Stores what extractors and gates read from the request.
+fn store_extensions(request: &ServiceRequest, id: &RequestId, client: Option<ClientAddress>) {
+    let mut extensions = request.extensions_mut();
+    extensions.insert(id.clone());
+    if let Some(client) = client {
+        extensions.insert(client);
+    }
 }
 
 /// Returns the path of a request without the base path, which is stripped
@@ -135,15 +137,41 @@ fn request_context(request: &ServiceRequest, id: &RequestId) -> RequestContext {
     }
 }
 
-/// Adds the headers of every response. By default, no response may be cached:
-/// it may contain tokens or personal data.
-fn set_common_headers<B>(response: &mut ServiceResponse<B>, id: &RequestId) {
-    let headers = response.headers_mut();
-    headers.insert(RequestId::HEADER, id.header_value());
-    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    for (name, value) in DEFAULT_HEADERS {
-        if !headers.contains_key(&name) {
-            headers.insert(name, HeaderValue::from_static(value));
+/// Headers of every response. They are chosen before the request is handled, which
+/// consumes it.
+struct CommonHeaders {
+    id: RequestId,
+    strict_transport: Option<Data<StrictTransport>>,
+    draining: Option<Data<Draining>>,
+}
+
+impl CommonHeaders {
+    fn new(request: &ServiceRequest, id: &RequestId) -> Self {
+        Self {
+            id: id.clone(),
+            strict_transport: request.app_data().cloned(),
+            draining: request.app_data().cloned(),
+        }
+    }
+
+    /// Adds the headers to a response. By default, no response may be cached: it may
+    /// contain tokens or personal data.
+    fn add_to<B>(&self, response: &mut HttpResponse<B>) {
+        let headers = response.headers_mut();
+        headers.insert(RequestId::HEADER, self.id.header_value());
+        headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        for (name, value) in DEFAULT_HEADERS {
+            if !headers.contains_key(&name) {
+                headers.insert(name, HeaderValue::from_static(value));
+            }
+        }
+
+        if let Some(policy) = self.strict_transport.as_ref().and_then(|it| it.header()) {
+            headers.insert(STRICT_TRANSPORT_SECURITY, policy.clone());
+        }
+
+        if self.draining.as_ref().is_some_and(|it| it.is_set()) {
+            response.head_mut().set_connection_type(ConnectionType::Close);
         }
     }
 }
@@ -154,11 +182,11 @@ fn session_ref<B>(response: &ServiceResponse<B>) -> Option<SessionRef> {
 
 /// Returns the response after a panic, which would otherwise close the
 /// connection together with the client's other requests on it.
-fn after_panic(id: &RequestId, entry: &Entry, dialect: Dialect) -> Error {
+fn after_panic(entry: &Entry, dialect: Dialect) -> Error {
     let error = ApiError::internal("a handler panicked");
     error.log();
     let mut response = error.response(dialect);
-    response.headers_mut().insert(RequestId::HEADER, id.header_value());
+    response.headers_mut().insert(RequestId::HEADER, entry.id.header_value());
     entry.write(0);
     InternalError::from_response(error, response).into()
 }
