@@ -55,11 +55,12 @@ pub async fn surface<B: MessageBody + 'static>(
     let context = request_context(&request, &entry.id);
     let handling = context.scope(next.call(request)).instrument(entry.span.clone());
     // No value that is used after the panic could be left inconsistent.
-    let Ok(handled) = AssertUnwindSafe(handling).catch_unwind().await else {
-        return Err(after_panic(&entry, dialect));
+    let result = AssertUnwindSafe(handling).catch_unwind().await;
+    let mut response = match result.unwrap_or_else(|_panic| Err(panic_error(dialect))) {
+        Ok(response) => response,
+        Err(error) => return Err(finish_error(error, entry, &headers)),
     };
 
-    let mut response = handled?;
     headers.add_to(response.response_mut());
     entry.status = response.status().as_u16();
     entry.route = response.request().match_pattern().unwrap_or(entry.route);
@@ -180,13 +181,49 @@ fn session_ref<B>(response: &ServiceResponse<B>) -> Option<SessionRef> {
     response.request().extensions().get::<PresentedCredential>().and_then(|it| it.0)
 }
 
-/// Returns the response after a panic, which would otherwise close the
-/// connection together with the client's other requests on it.
-fn after_panic(entry: &Entry, dialect: Dialect) -> Error {
+/// Returns the error after a panic, which would otherwise close the connection
+/// together with the client's other requests on it.
+fn panic_error(dialect: Dialect) -> Error {
     let error = ApiError::internal("a handler panicked");
     error.log();
-    let mut response = error.response(dialect);
-    response.headers_mut().insert(RequestId::HEADER, entry.id.header_value());
+    let response = error.response(dialect);
+    InternalError::from_response(error, response).into()
+}
+
+/// Adds the headers to the response of an error, and writes its log entry. actix-web
+/// sends that response without a `ServiceResponse`, whose body would write the entry.
+fn finish_error(error: Error, mut entry: Entry, headers: &CommonHeaders) -> Error {
+    let mut response = error.error_response();
+    headers.add_to(&mut response);
+    entry.status = response.status().as_u16();
     entry.write(0);
     InternalError::from_response(error, response).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::middleware::from_fn;
+    use actix_web::{App, test};
+
+    use super::*;
+    use crate::admit;
+
+    #[actix_web::test]
+    async fn an_error_of_an_inner_middleware_is_counted_and_has_the_common_headers() {
+        let metrics = Data::new(Metrics::default());
+        // `admit` fails without gates.
+        let app =
+            App::new().app_data(Data::clone(&metrics)).wrap(from_fn(admit)).wrap(from_fn(surface));
+        let service = test::init_service(app).await;
+
+        let request = test::TestRequest::get().uri("/").to_request();
+        let error = test::try_call_service(&service, request).await.err().unwrap();
+
+        let response = error.error_response();
+        assert_eq!(response.status().as_u16(), 500);
+        assert!(response.headers().contains_key(RequestId::HEADER));
+        assert_eq!(response.headers().get(X_CONTENT_TYPE_OPTIONS).unwrap(), "nosniff");
+        let counter = r#"pia_http_requests_total{method="GET",route="-",status="500"} 1"#;
+        assert!(metrics.text().unwrap().contains(counter));
+    }
 }
