@@ -154,16 +154,21 @@ impl FactorProofs {
 
         let outcome = check.await;
         if !matches!(outcome, Err(ProofError::Wrong)) {
-            let refund = self.ports.attempts.give_back(&key, quota, self.clock.now()).await;
-            if let Err(err) = refund {
-                tracing::warn!(
-                    error = &err as &dyn std::error::Error,
-                    "failed to reset the attempt counter after success"
-                );
-            }
+            self.give_back(&key, quota).await;
         }
 
         outcome
+    }
+
+    /// Returns an attempt that was counted in advance. A failure costs the account this attempt
+    /// until the window has passed, but does not affect the proof.
+    async fn give_back(&self, key: &str, quota: RateQuota) {
+        if let Err(err) = self.ports.attempts.give_back(key, quota, self.clock.now()).await {
+            tracing::warn!(
+                error = &err as &dyn std::error::Error,
+                "failed to return the attempt of a proof that was not wrong"
+            );
+        }
     }
 
     /// Verifies an answer as far as that is possible without consuming it.
