@@ -152,7 +152,8 @@ impl Pod {
         Session::new(self, connection?).run(stop, backoff).await
     }
 
-    /// Uses a new token that could not be stored, if there is one.
+    /// Continues with a token that could not be stored, if there is one: the last step in
+    /// `renewal.rs`.
     fn take_over(&self) -> bool {
         let Some(new) = self.renewal.take_over() else { return false };
         tracing::warn!("the token has ended; the pod goes on with one that could not be stored");

@@ -1,10 +1,13 @@
 //! Renewal of a pod's token before it ends.
 //!
-//! The server issues the new token and lets the previous one end within a day.
-//! The pod stores the new one first and uses it only then: after a crash, the
-//! stored token is valid. If storing fails, the token waits here as unsaved,
-//! storing is tried again each hour, and `take_over` uses it once the server
-//! refuses the previous one.
+//! 1. Within 30 days of the end, `Session::renew` requests another token. The server
+//!    issues it, and lets the previous one end within a day.
+//! 2. `Session::finish_renewal` has it stored by `Renewal::save`. Later connections
+//!    present it only then, so that the stored token is valid after a crash.
+//! 3. If storing fails, the token waits here as unsaved. `Session::renew` stores it each
+//!    hour instead of requesting another one.
+//! 4. If the server refuses the previous token meanwhile, `Pod::run` continues with the
+//!    unsaved one, which `Renewal::take_over` returns once.
 
 use std::error::Error;
 use std::time::Duration;
@@ -18,8 +21,7 @@ use crate::messages::NewToken;
 
 /// Time before the end of a token at which another one is requested.
 const RENEWAL_PERIOD: Duration = Duration::from_hours(30 * 24);
-/// Time until a renewal that failed is tried again. A token that was replaced
-/// ends within a day.
+/// Time until a renewal that failed is tried again.
 pub(crate) const RETRY_DELAY: Duration = Duration::from_hours(1);
 /// Maximum time until a renewal, which timers can wait for.
 const MAX_DELAY: Duration = Duration::from_hours(365 * 24);
@@ -29,8 +31,8 @@ const STORING_TIMEOUT: Duration = Duration::from_secs(10);
 /// Store of the token that a pod begins with.
 #[async_trait]
 pub trait TokenStore: Send + Sync + 'static {
-    /// Stores a token instead of the previous one, so that it outlasts a crash:
-    /// the previous one ends within a day.
+    /// Replaces the stored token, so that the new one outlasts a crash: the previous
+    /// one ends within a day.
     async fn store(&self, token: &Secret<String>) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
@@ -45,6 +47,7 @@ pub(crate) struct Renewal {
 #[derive(Debug, Clone)]
 struct UnsavedToken {
     token: NewToken,
+    /// True once connections present it. If it is refused too, the pod ends.
     is_used: bool,
 }
 
@@ -54,7 +57,8 @@ impl Renewal {
         Self { store: Some(Box::new(store)), unsaved: Mutex::default() }
     }
 
-    /// Returns the time at which a token with this end is to be renewed.
+    /// Returns the time at which a token with this end is to be renewed; `None` if
+    /// tokens are not stored.
     pub(crate) fn due(&self, expires_at: Timestamp) -> Option<Instant> {
         let micros = expires_at.micros().saturating_sub(SystemClock.now().micros());
         let remaining = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
@@ -74,8 +78,8 @@ impl Renewal {
         self.unsaved.lock().as_ref().map(|it| it.token.clone())
     }
 
-    /// Returns the token that could not be stored, once: the server does not
-    /// accept the previous one any more.
+    /// Returns the token that could not be stored, for use instead of the refused one;
+    /// `None` if it is in use already.
     pub(crate) fn take_over(&self) -> Option<NewToken> {
         let mut unsaved = self.unsaved.lock();
         let unused = unsaved.as_mut().filter(|it| !it.is_used)?;
@@ -87,21 +91,31 @@ impl Renewal {
     pub(crate) async fn save(&self, token: NewToken) -> bool {
         let Some(store) = &self.store else { return false };
 
-        let outcome = timeout(STORING_TIMEOUT, store.store(&token.token)).await;
-        let Err(error) = outcome.unwrap_or_else(|_elapsed| Err("it took too long".into())) else {
-            tracing::info!(expires_at = %token.expires_at, "the token was renewed");
-            *self.unsaved.lock() = None;
-            return true;
-        };
-
-        tracing::error!(
-            %error, retry_in = ?RETRY_DELAY,
-            "the new token could not be stored; the previous one ends within a day",
-        );
-        let mut unsaved = self.unsaved.lock();
-        let is_used = unsaved.as_ref().is_some_and(|it| it.is_used);
-        *unsaved = Some(UnsavedToken { token, is_used });
-
-        false
+        let outcome = store_in_time(store.as_ref(), &token.token).await;
+        match outcome {
+            Ok(()) => {
+                tracing::info!(expires_at = %token.expires_at, "the token was renewed");
+                *self.unsaved.lock() = None;
+                true
+            }
+            Err(error) => {
+                tracing::error!(
+                    %error, retry_in = ?RETRY_DELAY,
+                    "the new token could not be stored; the previous one ends within a day",
+                );
+                let mut unsaved = self.unsaved.lock();
+                let is_used = unsaved.as_ref().is_some_and(|it| it.is_used);
+                *unsaved = Some(UnsavedToken { token, is_used });
+                false
+            }
+        }
     }
+}
+
+async fn store_in_time(
+    store: &dyn TokenStore,
+    token: &Secret<String>,
+) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let outcome = timeout(STORING_TIMEOUT, store.store(token)).await;
+    outcome.unwrap_or_else(|_elapsed| Err("it took too long".into()))
 }

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Calls are served in every phase: the server may send one until it has answered
-//! `Drain`. The connection closes once no call is in progress, and no renewed
-//! token is awaited that would be lost with it. One loop in `run` handles all
+//! `Drain`. The connection closes once no call is in progress, and no new token is
+//! awaited that would be lost with it (`renewal.rs`). One loop in `run` handles all
 //! events, so that nothing is locked.
 
 use std::future::pending;
@@ -50,7 +50,7 @@ pub(crate) struct Session<'a> {
     /// Time until which the connection stays open for another token, which
     /// would be lost otherwise.
     renewing_until: Option<Instant>,
-    /// True if later connections have another token than this one.
+    /// True if later connections present another token than this one.
     has_new_token: bool,
 }
 
@@ -147,7 +147,7 @@ impl<'a> Session<'a> {
                 Ok(())
             }
             HubMessage::Completion { invocation_id, result } if invocation_id == ROTATE => {
-                self.save(result).await;
+                self.finish_renewal(result).await;
                 Ok(())
             }
             HubMessage::Completion { invocation_id, .. } if invocation_id == DRAIN => {
@@ -200,11 +200,12 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Requests another token, or stores the one that could not be stored.
+    /// Requests another token, or stores the one that could not be stored. The steps of a
+    /// renewal are in `renewal.rs`.
     async fn renew(&mut self) -> Result<(), ConnectionError> {
         self.renew_at = Some(Instant::now() + RETRY_DELAY);
         if let Some(token) = self.pod.renewal().unsaved() {
-            self.store(token).await;
+            self.store_token(token).await;
             return Ok(());
         }
         self.renewing_until = Some(Instant::now() + RENEWAL_TIMEOUT);
@@ -212,7 +213,7 @@ impl<'a> Session<'a> {
     }
 
     /// Processes the response to the request for another token.
-    async fn save(&mut self, result: InvocationResult) {
+    async fn finish_renewal(&mut self, result: InvocationResult) {
         self.renewing_until = None;
 
         let token = result.and_then(|response| {
@@ -224,7 +225,7 @@ impl<'a> Session<'a> {
         });
 
         match token {
-            Ok(token) => self.store(token).await,
+            Ok(token) => self.store_token(token).await,
             Err(error) => {
                 tracing::warn!(error, retry_in = ?RETRY_DELAY, "the token is not renewed");
             }
@@ -232,7 +233,7 @@ impl<'a> Session<'a> {
     }
 
     /// Stores a token, and uses it for later connections if that succeeds.
-    async fn store(&mut self, new: NewToken) {
+    async fn store_token(&mut self, new: NewToken) {
         if !self.pod.renewal().save(new.clone()).await {
             return;
         }
