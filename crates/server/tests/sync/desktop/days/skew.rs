@@ -3,91 +3,162 @@
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
-use super::{HOUR, agree, editable, one_of_each, settle};
+use super::{HOUR, agree, edit_all, editable, one_of_each, settle};
 use crate::desktop::device::Device;
 use crate::desktop::fields::Channel;
 use crate::desktop::world::World;
 
-on_both_databases!(devices_with_clocks_a_day_apart_converge, a_corrected_clock_loses_nothing,);
+on_both_databases!(
+    devices_with_clocks_a_day_apart_converge,
+    an_edit_by_a_fast_clock_reaches_the_other_devices,
+    an_edit_by_a_right_clock_replaces_a_row_of_a_slow_one,
+    an_edit_that_is_older_than_that_of_a_fast_clock_loses,
+    a_full_resync_pushes_rows_that_a_slow_clock_hid,
+    a_corrected_clock_pushes_its_edits,
+);
 
 const DAY: i64 = 86_400;
 
-async fn devices_with_clocks_a_day_apart_converge(database: TestDatabase) {
-    let world = World::new(database).await;
-    let mut fast = world.device().await;
-    let mut slow = world.device().await;
-    let mut right = world.device().await;
-    fast.skew = DAY;
-    slow.skew = -DAY;
-    // A first push sends everything, whatever the clock.
-    let of_fast = one_of_each(&mut fast, "of the fast one");
-    let of_slow = one_of_each(&mut slow, "of the slow one");
-    let of_right = one_of_each(&mut right, "of the right one");
-    settle([&mut fast, &mut slow, &mut right]).await;
-    agree(&fast, &right, "after the first cycles");
-    agree(&slow, &right, "after the first cycles");
+/// Rows of one device, one of each channel.
+type Rows = Vec<(Channel, String)>;
 
-    world.advance(HOUR);
-    for (channel, id) in editable(&of_right) {
-        fast.edit(*channel, id, "by the fast one");
+/// Three devices that agree on the rows that each has created.
+struct SkewedDevices {
+    world: World,
+    fast: Device,
+    slow: Device,
+    right: Device,
+    rows_of_fast: Rows,
+    rows_of_slow: Rows,
+    rows_of_right: Rows,
+}
+
+impl SkewedDevices {
+    async fn new(database: TestDatabase) -> Self {
+        let world = World::new(database).await;
+        let mut fast = world.device().await;
+        let mut slow = world.device().await;
+        let mut right = world.device().await;
+        fast.skew = DAY;
+        slow.skew = -DAY;
+
+        // A first push sends everything, whatever the clock.
+        let rows_of_fast = one_of_each(&mut fast, "of the fast one");
+        let rows_of_slow = one_of_each(&mut slow, "of the slow one");
+        let rows_of_right = one_of_each(&mut right, "of the right one");
+        settle([&mut fast, &mut slow, &mut right]).await;
+
+        Self { world, fast, slow, right, rows_of_fast, rows_of_slow, rows_of_right }
     }
-    for (channel, id) in editable(&of_slow) {
-        right.edit(*channel, id, "by the right one");
+
+    async fn settle(&mut self) {
+        settle([&mut self.fast, &mut self.slow, &mut self.right]).await;
     }
-    settle([&mut fast, &mut slow, &mut right]).await;
-    let assert_content = |device: &Device, rows: &[(Channel, String)], words: &str| {
-        for (channel, id) in editable(rows) {
-            assert_eq!(
-                device.content(*channel, id),
-                Some(words),
-                "the newest edit wins: {channel:?}"
-            );
+
+    fn assert_agreement(&self, when: &str) {
+        agree(&self.fast, &self.right, when);
+        agree(&self.slow, &self.right, when);
+    }
+
+    /// Asserts that every device has this content in the rows that can be edited.
+    fn assert_content(&self, rows: &[(Channel, String)], text: &str) {
+        for device in [&self.fast, &self.slow, &self.right] {
+            for (channel, id) in editable(rows) {
+                let content = device.content(*channel, id);
+                assert_eq!(content, Some(text), "the newest edit wins: {channel:?}");
+            }
         }
-    };
-    for device in [&fast, &slow, &right] {
-        assert_content(device, &of_right, "by the fast one");
-        assert_content(device, &of_slow, "by the right one");
     }
+}
 
-    // The right one's edit is older than the fast one's, and loses; the server
-    // sends the winner to the loser again.
-    for (channel, id) in editable(&of_fast) {
-        right.edit(*channel, id, "too early");
-    }
-    settle([&mut right, &mut fast, &mut slow]).await;
-    for (channel, id) in editable(&of_fast) {
-        let winner = right.content(*channel, id);
+async fn devices_with_clocks_a_day_apart_converge(database: TestDatabase) {
+    let devices = SkewedDevices::new(database).await;
+
+    devices.assert_agreement("after the first cycles");
+}
+
+async fn an_edit_by_a_fast_clock_reaches_the_other_devices(database: TestDatabase) {
+    let mut devices = SkewedDevices::new(database).await;
+    devices.world.advance(HOUR);
+
+    edit_all(&mut devices.fast, &devices.rows_of_right, "by the fast one");
+    devices.settle().await;
+
+    devices.assert_content(&devices.rows_of_right, "by the fast one");
+    devices.assert_agreement("after an edit by the fast clock");
+}
+
+async fn an_edit_by_a_right_clock_replaces_a_row_of_a_slow_one(database: TestDatabase) {
+    let mut devices = SkewedDevices::new(database).await;
+    devices.world.advance(HOUR);
+
+    edit_all(&mut devices.right, &devices.rows_of_slow, "by the right one");
+    devices.settle().await;
+
+    devices.assert_content(&devices.rows_of_slow, "by the right one");
+    devices.assert_agreement("after an edit of the slow clock's rows");
+}
+
+async fn an_edit_that_is_older_than_that_of_a_fast_clock_loses(database: TestDatabase) {
+    let mut devices = SkewedDevices::new(database).await;
+    devices.world.advance(HOUR);
+
+    edit_all(&mut devices.right, &devices.rows_of_fast, "too early");
+    devices.settle().await;
+
+    for (channel, id) in editable(&devices.rows_of_fast) {
+        let winner = devices.right.content(*channel, id);
         assert!(
             winner.is_some_and(|it| it != "too early"),
             "{channel:?}: the winner was not sent to the loser"
         );
     }
-
-    agree(&right, &fast, "after an edit that lost");
-    agree(&slow, &fast, "after an edit that came too early");
+    devices.assert_agreement("after an edit that lost");
 }
 
-async fn a_corrected_clock_loses_nothing(database: TestDatabase) {
+/// Two devices, of which one created rows before its clock was corrected.
+struct CorrectedDevices {
+    corrected: Device,
+    desk: Device,
+    rows: Rows,
+}
+
+impl CorrectedDevices {
+    async fn new(world: &World) -> Self {
+        let mut desk = world.device().await;
+        let mut slow = world.device().await;
+        settle([&mut desk, &mut slow]).await;
+        slow.skew = -DAY;
+        // Older than its cursor: the client hides these from itself.
+        let rows = one_of_each(&mut slow, "of the slow one");
+        settle([&mut slow, &mut desk]).await;
+
+        slow.skew = 0;
+        slow.resync();
+        settle([&mut slow, &mut desk]).await;
+
+        Self { corrected: slow, desk, rows }
+    }
+}
+
+async fn a_full_resync_pushes_rows_that_a_slow_clock_hid(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut desk = world.device().await;
-    let mut slow = world.device().await;
-    settle([&mut desk, &mut slow]).await;
-    slow.skew = -DAY;
-    // Older than its cursor: the client hides these from itself.
-    let rows = one_of_each(&mut slow, "of the slow one");
-    settle([&mut slow, &mut desk]).await;
 
-    slow.skew = 0;
-    slow.resync();
-    settle([&mut slow, &mut desk]).await;
+    let CorrectedDevices { corrected, desk, rows } = CorrectedDevices::new(&world).await;
 
-    agree(&slow, &desk, "after a full resync");
+    agree(&corrected, &desk, "after a full resync");
     for (channel, id) in &rows {
         assert!(desk.get(*channel, id).is_some(), "a full resync pushes {channel:?} too");
     }
-    let todo = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo");
-    slow.edit(todo.0, &todo.1, "by a clock put right");
-    settle([&mut slow, &mut desk]).await;
+}
 
-    assert_eq!(desk.content(todo.0, &todo.1), Some("by a clock put right"), "the edit is pushed");
+async fn a_corrected_clock_pushes_its_edits(database: TestDatabase) {
+    let world = World::new(database).await;
+    let CorrectedDevices { mut corrected, mut desk, rows } = CorrectedDevices::new(&world).await;
+    let (channel, id) = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo");
+
+    corrected.edit(*channel, id, "by a clock put right");
+    settle([&mut corrected, &mut desk]).await;
+
+    assert_eq!(desk.content(*channel, id), Some("by a clock put right"), "the edit is pushed");
 }
