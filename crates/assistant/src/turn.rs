@@ -3,12 +3,14 @@
 //! `begin` (`turn/begin.rs`) prepares a turn. Each call is then `open` for a stream or
 //! `complete` for a full response, and both run through `call_upstreams`: admit once, then
 //! try each model of the route with each of its keys. If the model calls tools of the
-//! server, pass the call to `settle` and its tool calls to `serve`, and call the model
-//! again. `answering.rs` and `stream/answer/closing.rs` drive a turn in this way.
+//! server, pass the call to `settle` and its tool calls to `serve` (`turn/tool_round.rs`),
+//! and call the model again. `answering.rs` and `stream/answer/closing.rs` drive a turn in
+//! this way.
 
 mod begin;
 mod capable_models;
 mod knowledge_search;
+mod tool_round;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -17,7 +19,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use pia_kernel::Secret;
-use serde_json::json;
 
 use crate::ai_caller::AiCaller;
 use crate::credits::admission::{AdmittedCall, CallRequest};
@@ -29,7 +30,6 @@ use crate::gateway::Gateway;
 use crate::ports::{ChatCall, ChatUpstream, OutputCap, UpstreamError};
 use crate::request::chat_body::ChatBody;
 use crate::request::prompt_body::{AddedMessages, UpstreamPrompt};
-use crate::request::sample::PromptText;
 use crate::request::surface::Surface;
 use crate::routing::attempts::{AttemptOutcome, may_be_repeated};
 use crate::routing::keys::requested_cooldown;
@@ -40,16 +40,9 @@ use crate::routing::upstream_limiter::{CallDemand, Permit};
 use crate::rules::GroupRules;
 use crate::stream;
 use crate::stream::start::{StartedStream, reject_error_body, start_stream};
-use crate::tools::calls::{Call, ToolFailure, ToolUse, assistant_message, tool_result};
-use crate::tools::presentation::format_results;
-use crate::tools::server::{ServerToolTask, ServerTools};
-use knowledge_search::{KnowledgeSearch, SEARCH_FAILED};
-
-/// Maximum number of tool calls that are run at once; further ones are refused.
-const MAX_UPSTREAM_CALLS: usize = 8;
-
-/// Rough cost of a picture in tokens.
-const TOKENS_PER_IMAGE: i64 = 1000;
+use crate::tools::calls::ToolUse;
+use crate::tools::server::ServerTools;
+use knowledge_search::KnowledgeSearch;
 
 /// Permission of a model to use tools of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,99 +150,6 @@ impl Turn {
     pub(crate) fn settle(&mut self, mut metered_call: MeteredCall) {
         self.previous_usage = self.previous_usage.plus(&metered_call.usage());
         metered_call.end = CallEnd::Completed;
-    }
-
-    /// Runs the calls of server tools, so that the model can be called again.
-    pub(crate) async fn serve(&mut self, calls: Vec<Call>, text: &str) {
-        self.rounds = self.rounds.saturating_sub(1);
-
-        // The last call has no tools of the server, so that the model must answer.
-        if self.rounds == 0 {
-            self.added.tools.clear();
-        }
-
-        self.added.messages.push(assistant_message(text, &calls));
-
-        for (at, call) in calls.iter().enumerate() {
-            let result_text = if at < MAX_UPSTREAM_CALLS {
-                let result = self.run_task(self.tools.task(call)).await;
-                self.tool_uses.push(ToolUse { name: call.name.clone(), failed: result.is_err() });
-                result.unwrap_or_else(|failure| failure.0)
-            } else {
-                "This was not done: too many calls at once.".to_owned()
-            };
-            self.added.messages.push(tool_result(call, &result_text));
-        }
-    }
-
-    /// Runs a task and returns its result for the model.
-    async fn run_task(&mut self, task: ServerToolTask) -> Result<String, ToolFailure> {
-        match task {
-            ServerToolTask::Invalid(message) => Err(failure(message)),
-            ServerToolTask::Search(query) => self.run_search(&query).await,
-            ServerToolTask::SearchKnowledge(question) => match &self.knowledge {
-                Some(knowledge) => knowledge.run(&question).await,
-                None => Err(failure(SEARCH_FAILED)),
-            },
-            ServerToolTask::Connector { name, arguments } => {
-                let AiCaller { user, group, .. } = self.caller;
-                let call = self.gateway.connectors.call(user, group, &name, &arguments);
-                let result = self.gateway.unless_stopped(call).await;
-                result.unwrap_or_else(|| Err(failure("The server stops.")))
-            }
-            ServerToolTask::Look { picture, question } => {
-                let description = self.describe_picture(&picture, &question).await;
-                description.ok_or_else(|| failure("The picture could not be looked at."))
-            }
-        }
-    }
-
-    async fn run_search(&self, query: &str) -> Result<String, ToolFailure> {
-        let search_failure = || failure(SEARCH_FAILED);
-        let provider = self.tools.search.as_ref().ok_or_else(search_failure)?;
-        let results = self.gateway.search_unless_stopped(provider, self.caller.group, query).await;
-        results.map(|it| format_results(&it)).ok_or_else(search_failure)
-    }
-
-    /// Calls the vision model; this is a separate call with its own cost.
-    async fn describe_picture(&mut self, picture: &[u8], question: &str) -> Option<String> {
-        let vision_model = self.tools.vision.as_ref()?;
-        let picture_json = String::from_utf8_lossy(picture);
-        let question_json = json!({ "type": "text", "text": question });
-        let messages = format!(r#"[{{"role":"user","content":[{question_json},{picture_json}]}}]"#);
-        let text =
-            PromptText { extra_tokens: TOKENS_PER_IMAGE, ..PromptText::from_words(&[question]) };
-
-        let mut vision_turn = Self {
-            gateway: self.gateway.clone(),
-            caller: self.caller,
-            default_mode: self.default_mode,
-            rules: Arc::clone(&self.rules),
-            route: vision_model.route.clone(),
-            prompt: UpstreamPrompt {
-                pictures: true,
-                ..UpstreamPrompt::from_messages(&messages, text)
-            },
-            added: AddedMessages::default(),
-            tools: ServerTools::default(),
-            knowledge: None,
-            rounds: 0,
-            tool_uses: Vec::new(),
-            previous_usage: Usage::default(),
-            response_started: Arc::default(),
-        };
-        let (body, mut metered_call) = vision_turn.complete().await.ok()?;
-        let description =
-            stream::completion::parse(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
-        // The upstream may bill a response without a text.
-        if description.is_none() {
-            metered_call.fail(Billable::Something);
-            return None;
-        }
-
-        self.settle(metered_call);
-
-        description
     }
 
     /// Returns the request body. The last attempt takes the prompt's memory,
@@ -397,10 +297,6 @@ impl Turn {
             effort: self.prompt.effort.or(target.reasoning_effort),
         }
     }
-}
-
-fn failure(text: &str) -> ToolFailure {
-    ToolFailure(text.to_owned())
 }
 
 #[cfg(test)]

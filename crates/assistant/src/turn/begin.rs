@@ -19,7 +19,7 @@ use crate::personas::GrantedPersona;
 use crate::request::prompt_body::{AddedMessages, UpstreamPrompt};
 use crate::routing::catalogue::ModelCatalogue;
 use crate::routing::route::{Route, route};
-use crate::routing::target::Mode;
+use crate::routing::target::{Mode, Target};
 use crate::rules::GroupRules;
 use crate::tools::server::ServerTools;
 
@@ -42,20 +42,8 @@ impl Turn {
 
         let catalogue = gateway.catalogue.get();
         let mut route = choose_route(&catalogue, &rules, &caller, default_mode, &prompt)?;
-        let mut tools = match (tool_mode, route.first()) {
-            (ToolMode::WithTools, Some(model)) => {
-                ServerTools::for_prompt(model, &catalogue, &mut prompt)
-            }
-            (ToolMode::WithoutTools, Some(model)) => {
-                ServerTools::remove_pictures(model, &mut prompt);
-                ServerTools::default()
-            }
-            (_, None) => ServerTools::default(),
-        };
-        if prompt.pictures && route.first().is_some_and(|it| it.vision) {
-            // Fallbacks would lose the pictures that the first model sees.
-            route.retain(|it| it.vision);
-        }
+        let mut tools = choose_tools(&route, &catalogue, tool_mode, &mut prompt);
+        retain_seeing_models(&mut route, &prompt);
 
         let mut knowledge = None;
         if default_mode == Mode::Assistant {
@@ -116,6 +104,31 @@ fn choose_route(
         route(catalogue, rules, mode, &prompt.model_hint).ok_or(AssistantError::NotConfigured)?;
     retain_capable(&mut models, prompt)?;
     Ok(models)
+}
+
+/// Returns the tools of the first model, and removes pictures from the prompt that neither it nor
+/// a tool can see.
+fn choose_tools(
+    route: &[Arc<Target>],
+    catalogue: &ModelCatalogue,
+    tool_mode: ToolMode,
+    prompt: &mut UpstreamPrompt,
+) -> ServerTools {
+    let Some(model) = route.first() else { return ServerTools::default() };
+    match tool_mode {
+        ToolMode::WithTools => ServerTools::for_prompt(model, catalogue, prompt),
+        ToolMode::WithoutTools => {
+            ServerTools::remove_pictures(model, prompt);
+            ServerTools::default()
+        }
+    }
+}
+
+/// Removes fallbacks that would lose the pictures that the first model sees.
+fn retain_seeing_models(route: &mut Route, prompt: &UpstreamPrompt) {
+    if prompt.pictures && route.first().is_some_and(|it| it.vision) {
+        route.retain(|it| it.vision);
+    }
 }
 
 /// Returns the declarations of the tools; none without a round in which to call them.
