@@ -48,8 +48,9 @@ pub use passkeys::{
     PasskeyAddError, PasskeyChangeError, PasskeyOptionsError, PasskeyPorts, PasskeyRemoveError,
     Passkeys,
 };
+pub use passwords::PasswordPorts;
 pub use passwords::changes::{ChangePasswordError, PasswordChanges};
-pub use passwords::resets::{PasswordPorts, PasswordResets, ResetError};
+pub use passwords::resets::{PasswordResets, ResetError};
 pub use passwords::rules::MAX_PASSWORD_CHARS;
 pub use people::account::{
     Account, AccountRules, ApiKeyRef, CallerState, CredentialsEpoch, CustomerType, DEFAULT_GROUP,

@@ -11,7 +11,7 @@ use pia_kernel::{QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserI
 use crate::api_keys::revoked_with_password;
 use crate::factors::proofs::{FactorProofs, ProofError};
 use crate::passwords;
-use crate::passwords::resets::{PasswordPorts, end_effects};
+use crate::passwords::{PasswordPorts, end_effects};
 use crate::people::account::Account;
 use crate::ports::{AppAccess, AppAccessRevoked, PasswordChange, Verdict};
 use crate::sessions::access_tokens::SessionRef;

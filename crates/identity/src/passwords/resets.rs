@@ -8,18 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use pia_kernel::{LiveSetting, QueuedEmail, Secret, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{QueuedEmail, Secret, SideEffects, Unavailable};
 
-use crate::passwords;
 use crate::passwords::throttle::PasswordThrottle;
-use crate::people::account::{Account, SCIM_PROVIDER};
+use crate::passwords::{PasswordPorts, end_effects};
+use crate::people::account::SCIM_PROVIDER;
 use crate::people::email::fold_email;
 use crate::people::email_tokens::{self, EmailTokenError, EmailTokenPorts, EmailTokens, Link};
-use crate::people::registration::RegistrationRules;
-use crate::ports::{
-    EmailTokenPurpose, GuessRules, PasswordHasher, PasswordReset, PasswordStore,
-    PasswordThrottleStore,
-};
+use crate::ports::{EmailTokenPurpose, GuessRules, PasswordReset, PasswordThrottleStore};
 use crate::sessions::caller_cache::CallerCache;
 use crate::sign_in::device::SignInDevice;
 use crate::violation::Violation;
@@ -50,31 +46,6 @@ pub enum ResetError {
     /// A dependency is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-}
-
-/// Ports of replacing a password.
-#[derive(Clone)]
-pub struct PasswordPorts {
-    /// Store of passwords; a reset also ends the account's sessions.
-    pub store: Arc<dyn PasswordStore>,
-    /// Hasher of the new password.
-    pub hasher: Arc<dyn PasswordHasher>,
-    /// Rules with the minimum length of passwords.
-    pub rules: LiveSetting<RegistrationRules>,
-}
-
-impl PasswordPorts {
-    /// Returns the weakness of a chosen password, if any.
-    pub(crate) fn weakness(
-        &self,
-        password: &Secret<String>,
-        account: &Account,
-    ) -> Option<Violation> {
-        let about = [account.email.as_str(), account.display_name.as_deref().unwrap_or_default()];
-        let min_chars = self.rules.get().min_password_chars;
-        let weakness = passwords::rules::weakness(password.expose(), min_chars, &about);
-        weakness.map(|it| it.violation("newPassword"))
-    }
 }
 
 /// Reset of forgotten passwords by email.
@@ -155,12 +126,6 @@ impl PasswordResets {
 
         Ok(())
     }
-}
-
-/// Returns the side effects of ending a session that started with the previous
-/// password.
-pub(crate) fn end_effects(user: UserId, at: Timestamp) -> SideEffects {
-    SideEffects::audit(at, user, "session.ended")
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! Tests of password resets.
 
+use pia_kernel::{LiveSetting, UserId};
+
 use super::*;
 use crate::factors::challenges::MAX_TOKEN_BYTES;
 use crate::fakes::{InMemoryAccounts, session_ref};
+use crate::people::registration::RegistrationRules;
 use crate::ports::MockPasswordThrottleStore;
 
 const ADA: &str = "ada+pia@example.org";
