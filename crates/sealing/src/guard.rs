@@ -8,7 +8,7 @@
 use pia_kernel::Unavailable;
 
 use crate::master_keys::{KeyId, MasterKeys};
-use crate::ports::{InstalledKey, KeyRegister};
+use crate::ports::{InstalledKey, KeyRegister, KeyReplacementOutcome};
 
 /// Errors of the master key for which the server must not start. Printed with
 /// a code that operators can look up.
@@ -56,12 +56,10 @@ impl KeyGuardOutcome {
             AcceptNew::No => return Err(MasterKeyError::Other(other)),
         };
 
-        // Another instance may have replaced the key first: `replace` is true then,
-        // too. It is false if a third key was registered meanwhile.
-        if register.replace(&other, &ours).await? {
-            Ok(outcome)
-        } else {
-            Err(MasterKeyError::Other(other))
+        match register.replace(&other, &ours).await? {
+            KeyReplacementOutcome::Done => Ok(outcome),
+            // A third key was registered meanwhile.
+            KeyReplacementOutcome::Conflict => Err(MasterKeyError::Other(other)),
         }
     }
 }
@@ -95,9 +93,13 @@ mod tests {
             Ok(if stored_id == *ours { InstalledKey::Ours } else { InstalledKey::Other(stored_id) })
         }
 
-        async fn replace(&self, _: &KeyId, ours: &KeyId) -> Result<bool, Unavailable> {
+        async fn replace(
+            &self,
+            _: &KeyId,
+            ours: &KeyId,
+        ) -> Result<KeyReplacementOutcome, Unavailable> {
             *self.0.lock().unwrap() = Some(ours.as_str().to_owned());
-            Ok(true)
+            Ok(KeyReplacementOutcome::Done)
         }
     }
 

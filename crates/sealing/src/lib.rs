@@ -19,7 +19,7 @@ pub use envelope::{SealContext, UnsealError};
 pub use guard::{AcceptNew, KeyGuardOutcome, MasterKeyError};
 pub use master_keys::{KeyId, MasterKeys};
 pub use person_seal::PersonSeal;
-pub use ports::{InstalledKey, KeyRegister, Salt, SaltStore};
+pub use ports::{InstalledKey, KeyRegister, KeyReplacementOutcome, Salt, SaltStore};
 pub use sealer::Sealer;
 pub use server_seal::ServerSeal;
 pub use server_signer::{ServerSignature, ServerSigner};

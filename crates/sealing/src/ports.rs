@@ -16,6 +16,15 @@ pub enum InstalledKey {
     Other(KeyId),
 }
 
+/// Outcome of replacing a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyReplacementOutcome {
+    /// The caller's key is stored now; perhaps another instance stored it first.
+    Done,
+    /// Nothing is changed: the key to be replaced is not stored any more.
+    Conflict,
+}
+
 /// Store for the master key's id, beside the data that the key seals.
 #[async_trait]
 pub trait KeyRegister: Send + Sync {
@@ -25,9 +34,12 @@ pub trait KeyRegister: Send + Sync {
     /// is stored, and all of them get the same answer.
     async fn install(&self, ours: &KeyId) -> Result<InstalledKey, Unavailable>;
 
-    /// Replaces `other` with `ours`, if `other` is still stored. Returns
-    /// whether `ours` is stored now.
-    async fn replace(&self, other: &KeyId, ours: &KeyId) -> Result<bool, Unavailable>;
+    /// Replaces `other` with `ours`, if `other` is still stored.
+    async fn replace(
+        &self,
+        other: &KeyId,
+        ours: &KeyId,
+    ) -> Result<KeyReplacementOutcome, Unavailable>;
 }
 
 /// Salt that makes a user's key unique: random, and deleted with the user.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_kernel::Unavailable;
-use pia_sealing::{InstalledKey, KeyId, KeyRegister};
+use pia_sealing::{InstalledKey, KeyId, KeyRegister, KeyReplacementOutcome};
 use pia_storage::schema::master_key;
 use pia_storage::{Database, on_conn};
 
@@ -44,14 +44,22 @@ impl KeyRegister for SqlKeyRegister {
         })?)
     }
 
-    async fn replace(&self, other: &KeyId, ours: &KeyId) -> Result<bool, Unavailable> {
+    async fn replace(
+        &self,
+        other: &KeyId,
+        ours: &KeyId,
+    ) -> Result<KeyReplacementOutcome, Unavailable> {
         // A row that another instance already set to `ours` counts as replaced.
         let names = [other.as_str(), ours.as_str()];
         Ok(on_conn!(self.db.writer(), |conn| {
             let row = master_key::table.find(ROW).filter(master_key::key_id.eq_any(names));
             let replaced_rows =
                 diesel::update(row).set(master_key::key_id.eq(ours.as_str())).execute(conn).await?;
-            replaced_rows == 1
+            if replaced_rows == 1 {
+                KeyReplacementOutcome::Done
+            } else {
+                KeyReplacementOutcome::Conflict
+            }
         })?)
     }
 }

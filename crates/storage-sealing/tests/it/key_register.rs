@@ -1,7 +1,7 @@
 //! Contract tests of the master key's name.
 
 use futures_util::future::join_all;
-use pia_sealing::{InstalledKey, KeyId, KeyRegister};
+use pia_sealing::{InstalledKey, KeyId, KeyRegister, KeyReplacementOutcome};
 use pia_storage::Database;
 use pia_storage_sealing::SqlKeyRegister;
 
@@ -35,11 +35,14 @@ async fn a_name_is_replaced_only_if_the_previous_one_matches(db: Database) {
     let register = SqlKeyRegister::new(db);
     register.install(&name(1)).await.unwrap();
 
-    assert!(!register.replace(&name(7), &name(2)).await.unwrap());
-
+    let conflict = register.replace(&name(7), &name(2)).await.unwrap();
     let old_name = name(1);
     let new_name = name(2);
     let replacements = join_all((0..8).map(|_| register.replace(&old_name, &new_name))).await;
-    assert!(replacements.into_iter().all(Result::unwrap));
+
+    assert_eq!(conflict, KeyReplacementOutcome::Conflict);
+    for replacement in replacements {
+        assert_eq!(replacement.unwrap(), KeyReplacementOutcome::Done);
+    }
     assert_eq!(register.install(&name(2)).await.unwrap(), InstalledKey::Ours);
 }
