@@ -44,7 +44,7 @@ pub use usage_report::{
     UsageCursor, UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageReport,
     UsageSubject, UsageSum, UsageSums, UsageUsers,
 };
-pub use view::{CreditStock, CreditView, Credits, TopUpError, WeekGauge};
+pub use view::{CreditStock, CreditView, Credits, PoolStock, TopUpError, WeekGauge};
 pub use week::Weeks;
 pub use window::{Window, WindowKey, WindowKind};
 pub use windows::{CallGrant, CreditWindows};

@@ -47,10 +47,10 @@ pub use credits::usage::{CallOutcome, Usage, UsageRecord};
 pub use credits::{
     AdmissionOutcome, AdmissionRequest, Buckets, BudgetRefusal, CallGrant, CreditHolder,
     CreditMismatch, CreditSettings, CreditStock, CreditStore, CreditView, CreditWindows, Credits,
-    FreeTier, Gauge, GroupBudget, MemberBudget, Period, ReservationGuard, ReservationLine,
-    Settlement, SettlementSink, TopUpError, TruncationCause, UsageCursor, UsageDetails,
-    UsageGrouping, UsageRange, UsageRangeError, UsageReport, UsageSubject, UsageSum, UsageSums,
-    UsageUsers, WeekGauge, Weeks, Window, WindowKey, WindowKind,
+    FreeTier, Gauge, GroupBudget, MemberBudget, Period, PoolStock, ReservationGuard,
+    ReservationLine, Settlement, SettlementSink, TopUpError, TruncationCause, UsageCursor,
+    UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageReport, UsageSubject, UsageSum,
+    UsageSums, UsageUsers, WeekGauge, Weeks, Window, WindowKey, WindowKind,
 };
 pub use embeddings::{BackgroundEmbeddings, Embeddings, TextVectors};
 pub use error::{AssistantError, OpenAiError, Violation};

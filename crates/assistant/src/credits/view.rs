@@ -41,6 +41,15 @@ pub struct CreditStock {
     pub remaining: i64,
 }
 
+/// Credits that the group's members left unused last week.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolStock {
+    /// Credits of this week.
+    pub stock: CreditStock,
+    /// Time at which they expire, and the next week's pool begins.
+    pub resets_at: Timestamp,
+}
+
 /// Budgets of a caller, and their use. Budgets without a limit, or that do not
 /// exist, are absent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,8 +64,8 @@ pub struct CreditView {
     pub daily: Option<Gauge>,
     /// Own weekly allowance of the user.
     pub weekly: Option<WeekGauge>,
-    /// Credits that the group's members left unused last week, and when they expire.
-    pub pool: Option<(CreditStock, Timestamp)>,
+    /// Credits that the group's members left unused last week.
+    pub pool: Option<PoolStock>,
     /// Credits that the group bought.
     pub top_up: Option<CreditStock>,
     /// Spending of the entire group within 24 hours.
@@ -189,7 +198,7 @@ fn view(holder: &CreditHolder, credit_windows: &CreditWindows, week_ends: Timest
         hourly: limit_gauge(BudgetPeriod::Hourly),
         daily: limit_gauge(BudgetPeriod::Daily),
         weekly: week_gauge(WindowKind::ALLOWANCE),
-        pool: pool.map(|stock| (stock, week_ends)),
+        pool: pool.map(|stock| PoolStock { stock, resets_at: week_ends }),
         top_up: top_up.filter(|stock| stock.total > 0),
         group_daily: limit_gauge(BudgetPeriod::GroupDaily),
         group_weekly: week_gauge(WindowKind::Limit(BudgetPeriod::GroupWeekly)),

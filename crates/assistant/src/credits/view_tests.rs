@@ -98,7 +98,7 @@ async fn all_budgets_are_reported_without_reserved_amounts() {
         hourly: gauge(5),
         daily: gauge(6),
         weekly: week(7),
-        pool: Some((stock, ends)),
+        pool: Some(PoolStock { stock, resets_at: ends }),
         top_up: Some(stock),
         group_daily: gauge(8),
         group_weekly: week(9),
@@ -146,7 +146,7 @@ async fn a_pool_may_be_empty_and_a_group_that_bought_nothing_has_no_top_ups() {
 
     let view = view_of(limits, false, |_| {}).await;
 
-    assert_eq!(view.pool.unwrap().0, CreditStock { total: 0, used: 0, remaining: 0 });
+    assert_eq!(view.pool.unwrap().stock, CreditStock { total: 0, used: 0, remaining: 0 });
     assert_eq!(view.top_up, None);
 }
 

@@ -109,9 +109,9 @@ fn own_rows(page: &PageContext, credits: &CreditView) -> Vec<Row> {
 }
 
 fn group_rows(page: &PageContext, credits: &CreditView) -> Vec<Row> {
-    let pool = credits.pool.map(|(stock, resets_at)| {
+    let pool = credits.pool.map(|it| {
         let name = Cell::text(page.t(POOL)).detail(page.t(POOL_DETAIL));
-        stock_row(page, name, stock, format::time(page.language, resets_at))
+        stock_row(page, name, it.stock, format::time(page.language, it.resets_at))
     });
     let top_up = credits.top_up.map(|stock| {
         stock_row(page, Cell::text(page.t(TOP_UP)), stock, page.t(TOP_UP_RENEWAL).to_owned())

@@ -1,7 +1,7 @@
 //! `GET /api/ai/credits`: budgets of the caller.
 
 use actix_web::web::{Data, Json};
-use pia_assistant::{CreditStock, CreditView, Gauge, WeekGauge};
+use pia_assistant::{CreditStock, CreditView, Gauge, PoolStock, WeekGauge};
 use pia_kernel::Timestamp;
 use pia_web::Caller;
 use serde::Serialize;
@@ -124,7 +124,7 @@ impl From<CreditView> for GroupCreditsResponse {
             weekly: view.group_weekly.map(Into::into),
         });
 
-        let pool = view.pool.map(|(stock, resets_at)| {
+        let pool = view.pool.map(|PoolStock { stock, resets_at }| {
             let CreditStock { total, used, remaining } = stock;
             PoolItem { total, used, remaining, resets_at }
         });

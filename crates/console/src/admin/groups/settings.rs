@@ -167,7 +167,7 @@ pub(super) fn usage_section(page: &PageContext, view: &CreditView) -> Option<Sec
     let budgets = [
         (budget_label(BudgetPeriod::GroupDaily), view.group_daily.map(gauge)),
         (budget_label(BudgetPeriod::GroupWeekly), view.group_weekly.map(|it| gauge(it.gauge))),
-        (POOL_LEFT, view.pool.map(|it| stock(it.0))),
+        (POOL_LEFT, view.pool.map(|it| stock(it.stock))),
         (TOP_UP, view.top_up.map(stock)),
     ];
 
