@@ -260,8 +260,8 @@ impl Sessions {
         for candidate in self.ports.refresh_keys.hashes_of(token) {
             let ended_session =
                 self.ports.store.end(candidate.hash, self.clock.now(), end_effects).await?;
-            if let Some((user, session)) = ended_session {
-                self.ports.caller_cache.forget(SessionRef { user, session });
+            if let Some(session) = ended_session {
+                self.ports.caller_cache.forget(session);
                 break;
             }
         }

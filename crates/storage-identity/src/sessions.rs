@@ -124,7 +124,7 @@ impl SessionStore for SqlSessions {
         token: TokenHash,
         at: Timestamp,
         effects: EndEffects,
-    ) -> Result<Option<(UserId, SessionId)>, Unavailable> {
+    ) -> Result<Option<SessionRef>, Unavailable> {
         let hash = token.0.to_vec();
         in_tx!(self.db, async |conn| {
             let owner_session = tokens::table.find(&hash).select(tokens::session_id);
@@ -136,11 +136,11 @@ impl SessionStore for SqlSessions {
                     .optional()?;
 
             let Some((user, session)) = ended_session else { return Ok(None) };
-            let user = UserId(user.0);
+            let ended = SessionRef { user: UserId(user.0), session: SessionId(session.0) };
 
-            conn.write_effects(&self.db, &effects(user, at)).await?;
+            conn.write_effects(&self.db, &effects(ended.user, at)).await?;
 
-            Ok(Some((user, SessionId(session.0))))
+            Ok(Some(ended))
         })
     }
 

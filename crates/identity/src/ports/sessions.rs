@@ -173,13 +173,14 @@ pub trait SessionStore: Send + Sync {
     /// Returns the session of a refresh token, consumed or not.
     async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable>;
 
-    /// Ends the session of a refresh token, with its effects. Returns that session.
+    /// Ends the session of a refresh token, with its effects. Returns that session; `None` if the
+    /// token is unknown.
     async fn end(
         &self,
         token: TokenHash,
         at: Timestamp,
         effects: EndEffects,
-    ) -> Result<Option<(UserId, SessionId)>, Unavailable>;
+    ) -> Result<Option<SessionRef>, Unavailable>;
 
     /// Returns a page of a user's live sessions, the newest first.
     async fn page(

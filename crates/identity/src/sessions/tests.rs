@@ -241,7 +241,7 @@ async fn signing_out_removes_the_session_from_the_cache() {
             effects(user, *at) == SideEffects::audit(*at, user, "session.ended")
         })
         .once()
-        .returning(move |_, _, _| Ok(Some((session_ref.user, session_ref.session))));
+        .returning(move |_, _, _| Ok(Some(session_ref)));
     let fixture = fixture(store, None);
     fixture.caller_cache.fresh(session_ref).await.unwrap();
 

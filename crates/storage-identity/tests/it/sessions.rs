@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use pia_identity::{SessionStartOutcome, SessionStore, TokenHash};
+use pia_identity::{SessionRef, SessionStartOutcome, SessionStore, TokenHash};
 use pia_kernel::{SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
@@ -102,7 +102,7 @@ async fn a_session_is_ended_once_by_its_token(db: Database) {
     let outcomes = join_all((0..16).map(|_| sessions.end(token, later_time, end_effects))).await;
 
     let ended_sessions: Vec<_> = outcomes.into_iter().filter_map(Result::unwrap).collect();
-    assert_eq!(ended_sessions, [(user, session)]);
+    assert_eq!(ended_sessions, [SessionRef { user, session }]);
     assert_eq!(count_audited(&db, user, "ended").await, 1);
     assert_eq!(sessions.session_of(token).await.unwrap(), None);
 }
