@@ -121,12 +121,12 @@ impl AssignmentAdministration {
 
     /// Returns the state of the queue.
     pub async fn queue(&self) -> Result<QueueState, Unavailable> {
-        self.runs.queue().await
+        self.runs.count_queue().await
     }
 
     /// Lists the workers that are alive.
     pub async fn workers(&self) -> Result<Vec<Worker>, Unavailable> {
-        self.runs.workers(self.clock.now()).await
+        self.runs.list_workers(self.clock.now()).await
     }
 
     /// Lists all operators, by name.

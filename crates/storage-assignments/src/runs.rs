@@ -269,7 +269,7 @@ impl RunStore for SqlAssignments {
         Ok(on_conn!(self.all_rows.writer(), |conn| delete.execute(conn).await?)?)
     }
 
-    async fn queue(&self) -> Result<QueueState, Unavailable> {
+    async fn count_queue(&self) -> Result<QueueState, Unavailable> {
         let count_unfinished = unfinished_assignments!().count();
         let count_queued = queued_assignments!().count();
         let find_oldest =
@@ -286,7 +286,7 @@ impl RunStore for SqlAssignments {
         Ok(QueueState { queued, running, oldest_queued_at: oldest.map(|it| it.0) })
     }
 
-    async fn workers(&self, now: Timestamp) -> Result<Vec<Worker>, Unavailable> {
+    async fn list_workers(&self, now: Timestamp) -> Result<Vec<Worker>, Unavailable> {
         let alive_query = assignment_workers::table
             .filter(assignment_workers::alive_until.gt(DbInstant(now)))
             .order((assignment_workers::started_at, assignment_workers::id));

@@ -147,10 +147,10 @@ pub trait RunStore: Send + Sync {
     async fn delete(&self, ended_before: Timestamp, limit: u32) -> Result<usize, Unavailable>;
 
     /// Counts the assignments that wait and that run.
-    async fn queue(&self) -> Result<QueueState, Unavailable>;
+    async fn count_queue(&self) -> Result<QueueState, Unavailable>;
 
     /// Lists the workers that are alive.
-    async fn workers(&self, now: Timestamp) -> Result<Vec<Worker>, Unavailable>;
+    async fn list_workers(&self, now: Timestamp) -> Result<Vec<Worker>, Unavailable>;
 }
 
 #[cfg(test)]

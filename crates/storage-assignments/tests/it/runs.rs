@@ -274,7 +274,7 @@ async fn workers_are_listed_while_they_are_alive(db: Database) {
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
     let idle_worker = live_worker(&db, at(30)).await;
-    let workers_at = async |seconds| store.workers(at(seconds)).await.unwrap();
+    let workers_at = async |seconds| store.list_workers(at(seconds)).await.unwrap();
 
     let workers = workers_at(59).await;
     assert_eq!(workers.len(), 2);

@@ -146,13 +146,13 @@ async fn old_assignments_are_deleted_with_their_events(db: Database) {
 async fn the_queue_is_counted(db: Database) {
     let user = person(&db).await;
     let store = open_store(&db);
-    assert_eq!(store.queue().await.unwrap(), QueueState::default());
+    assert_eq!(store.count_queue().await.unwrap(), QueueState::default());
     end_assignment(&db, user, 0).await;
     running(&db, user, 1).await;
     queue_assignment(&db, user, 7).await;
     queue_assignment(&db, user, 6).await;
 
-    let queue = store.queue().await.unwrap();
+    let queue = store.count_queue().await.unwrap();
 
     let expected = QueueState { queued: 2, running: 1, oldest_queued_at: Some(at(6)) };
     assert_eq!(queue, expected);
