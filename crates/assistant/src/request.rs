@@ -9,6 +9,7 @@ pub(crate) mod array_elements;
 pub(crate) mod chat_body;
 pub(crate) mod chat_request;
 pub(crate) mod fetched;
+mod message_content;
 pub(crate) mod messages;
 pub(crate) mod parameters;
 mod persona_prompt;

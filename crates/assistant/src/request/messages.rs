@@ -1,33 +1,27 @@
 //! Validation of messages, without copying them.
 //!
 //! `check` visits each message once: it reports violations, adds the text from which tokens
-//! are counted, and records the first address (`fetched.rs`). Contents are visited part by
-//! part and never stored: the messages themselves are forwarded as slices.
+//! are counted (`message_content.rs`), and records the first address (`fetched.rs`). The
+//! messages themselves are forwarded as slices.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use pia_json::MemberKey;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::error::Violation;
 use crate::request::array_elements::ArrayElements;
 use crate::request::fetched::address;
+use crate::request::message_content::CheckedContent;
 use crate::request::sample::PromptText;
 
 /// Maximum number of reported violations.
 pub(crate) const MAX_VIOLATIONS: usize = 20;
 const ROLES: [&str; 6] = ["system", "developer", "user", "assistant", "tool", "function"];
 
-/// Rough cost of an image in tokens, regardless of its size.
-const TOKENS_PER_IMAGE: i64 = 1000;
-/// Bytes per token of a file or a recording in Base64, roughly.
-const MEDIA_BYTES_PER_TOKEN: usize = 32;
-/// Maximum length of a text that is unescaped to be counted. A longer one is
-/// counted with its escapes.
-const MAX_UNESCAPED_BYTES: usize = 1024 * 1024;
 /// Tokens that a model's template adds to each message.
 const TOKENS_PER_MESSAGE: i64 = 4;
 
@@ -184,7 +178,7 @@ fn check_message(
         text.words.add(calls.get().as_bytes());
     }
 
-    let mut content = CheckedContent { text, address: None };
+    let mut content = CheckedContent::new(text);
     let is_valid = message.content.is_none_or(|it| content.add(it));
     if let Some(path) = content.address.or(message.address) {
         outcome.address.get_or_insert_with(|| format!("messages[{at}].{path}"));
@@ -209,125 +203,11 @@ fn check_role(at: usize, role: Option<&RawValue>, violations: &mut Vec<Violation
     violations.push(Violation::new(format!("messages[{at}].role"), code, message));
 }
 
-/// Results of checking one content.
-struct CheckedContent<'t> {
-    text: &'t mut PromptText,
-    /// Path of the first address in the content: `content[0].image_url.url`.
-    address: Option<String>,
-}
-
-impl CheckedContent<'_> {
-    /// Adds a content to the text. Returns whether it is valid: a string, or an array of parts.
-    fn add(&mut self, content: &RawValue) -> bool {
-        match content.get().as_bytes().first() {
-            Some(b'"') => {
-                add_words(content.get(), self.text);
-                true
-            }
-            Some(b'[') => PartsVisitor(self).deserialize(content).is_ok(),
-            _ => false,
-        }
-    }
-
-    /// Adds a member of a part. Keys match in any case, as some readers do.
-    fn add_member(&mut self, key: &str, value: &RawValue) {
-        if value.get() == "null" {
-            return;
-        }
-        let is = |name: &str| key.eq_ignore_ascii_case(name);
-        if is("text") {
-            add_words(value.get(), self.text);
-            return;
-        }
-
-        let tokens = if is("image_url") {
-            TOKENS_PER_IMAGE
-        } else if is("file") || is("input_audio") {
-            i64::try_from(value.get().len() / MEDIA_BYTES_PER_TOKEN).unwrap_or(i64::MAX)
-        } else {
-            0
-        };
-        self.text.extra_tokens = self.text.extra_tokens.saturating_add(tokens);
-    }
-}
-
-/// Adds a JSON string. A long one is not unescaped.
-fn add_words(json: &str, text: &mut PromptText) {
-    let must_unescape =
-        json.len() <= MAX_UNESCAPED_BYTES && memchr::memchr(b'\\', json.as_bytes()).is_some();
-    match must_unescape.then(|| serde_json::from_str::<String>(json)) {
-        Some(Ok(words)) => text.words.add(words.as_bytes()),
-        _ => text.words.add(json.trim_matches('"').as_bytes()),
-    }
-}
-
-/// Visitor that adds an array of parts without storing them.
-struct PartsVisitor<'p, 't>(&'p mut CheckedContent<'t>);
-
-impl<'de> DeserializeSeed<'de> for PartsVisitor<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for PartsVisitor<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of parts")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let mut index = 0;
-        while seq.next_element_seed(PartVisitor { content: &mut *self.0, index })?.is_some() {
-            index += 1;
-        }
-        Ok(())
-    }
-}
-
-/// Visitor that adds one part.
-struct PartVisitor<'p, 't> {
-    content: &'p mut CheckedContent<'t>,
-    index: usize,
-}
-
-impl<'de> DeserializeSeed<'de> for PartVisitor<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for PartVisitor<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a part")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let Self { content, index } = self;
-        while let Some((MemberKey(key), value)) =
-            map.next_entry::<MemberKey<'de>, &'de RawValue>()?
-        {
-            if content.address.is_none() {
-                content.address =
-                    address(&key, value).map(|path| format!("content[{index}].{path}"));
-            }
-            content.add_member(&key, value);
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fakes::CharTokens;
+    use crate::request::message_content::TOKENS_PER_IMAGE;
 
     fn check_json(json: &str) -> (CheckedMessages, Vec<Violation>) {
         let messages: &RawValue = serde_json::from_str(json).unwrap();
