@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod chunk;
+pub(crate) mod chunk_head;
 pub(crate) mod completion;
 pub(crate) mod heartbeat;
 pub(crate) mod merge;

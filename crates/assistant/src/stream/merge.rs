@@ -7,7 +7,7 @@ use bytes::Bytes;
 use memchr::memmem;
 use pia_json::Members;
 
-use crate::stream::chunk::ChunkHead;
+use crate::stream::chunk_head::ChunkHead;
 use crate::stream::sse::to_frames;
 
 /// Choices whose role was sent, by index.

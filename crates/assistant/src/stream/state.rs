@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::stream::chunk::ChunkHead;
+use crate::stream::chunk_head::ChunkHead;
 use crate::stream::merge::{RoleFilter, rewrite_heads};
 
 /// State of the upstream's response so far on which the end depends.

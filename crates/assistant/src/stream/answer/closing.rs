@@ -13,7 +13,8 @@ use super::{ChatStream, Phase, UsageChunks, billable};
 use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::credits::usage::Usage;
 use crate::error::AssistantError;
-use crate::stream::chunk::{self, ChunkHead};
+use crate::stream::chunk;
+use crate::stream::chunk_head::ChunkHead;
 use crate::stream::opened::{OpenedStream, open};
 use crate::stream::sse::{DONE, to_frames};
 
