@@ -13,6 +13,7 @@ mod group_budgets;
 mod lease;
 mod member_windows;
 mod queue;
+mod requests;
 mod sequencer;
 mod statements;
 mod tally;

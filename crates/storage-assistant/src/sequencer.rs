@@ -4,31 +4,28 @@
 //! A caller that finds no booking under way starts one (`spawn_booking`), in a task of its own
 //! runtime. A task of the main runtime (`run`) books those that arrive meanwhile, and entries,
 //! which must not be lost when a caller's runtime ends. Both call `settle_and_admit`: entries
-//! that fail are requeued, while requests are answered at once, if need be with an error.
+//! that fail are requeued, while requests are answered at once (`requests.rs`), if need be
+//! with an error.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use pia_assistant::{
-    AdmissionOutcome, AdmissionRequest, Micros, ReservationGuard, ReservationLine, Settlement,
-    SettlementSink,
-};
-use pia_kernel::Unavailable;
+use pia_assistant::{Micros, Settlement};
 use pia_storage::DbError;
-use tokio::sync::{Mutex, OwnedMutexGuard, oneshot};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::Instant;
-use uuid::Uuid;
 
 use crate::booking::window_cache::WindowCache;
 use crate::booking::{AdmissionVerdict, Batch};
 use crate::context::BookingContext;
-use crate::queue::{AdmissionResult, Entry, PendingRequest};
+use crate::queue::{Entry, PendingRequest};
+use crate::requests::{NumberedRequest, answer_requests, open_requests, refuse_requests};
 use crate::tally::add;
 use crate::usage_row::UsageRow;
 
 /// Maximum number of requests, and of entries, in one transaction.
-const MAX_BATCH_ENTRIES: usize = 256;
+pub(crate) const MAX_BATCH_ENTRIES: usize = 256;
 /// Time for which entries are gathered before they are written, unless a
 /// request needs more than is available without them. No caller waits for them,
 /// and writing a few with each admitted call would delay all of those.
@@ -49,13 +46,6 @@ pub(crate) struct Sequencer {
     gathering_since: Option<Instant>,
     /// Set when entries must not wait any longer.
     is_urgent: bool,
-}
-
-/// Request with the id of its reservation.
-struct NumberedRequest {
-    id: Uuid,
-    request: AdmissionRequest,
-    reply: oneshot::Sender<AdmissionResult>,
 }
 
 /// Outcome of booking a batch.
@@ -299,31 +289,6 @@ impl Sequencer {
     }
 }
 
-/// Takes the queued requests that a caller still waits for. Without a lease they are answered
-/// with an error.
-async fn open_requests(context: &BookingContext) -> Vec<NumberedRequest> {
-    let requests = context.queue.take_requests(MAX_BATCH_ENTRIES);
-    if requests.is_empty() {
-        return Vec::new();
-    }
-    if !context.lease.holds()
-        && let Err(err) = context.lease.renew(&context.db).await
-    {
-        let cause = source_message(&err);
-        tracing::error!(error = %err, cause, "failed to renew the instance lease");
-        for PendingRequest { reply, .. } in requests {
-            drop(reply.send(Err(Unavailable::new("credits", "no lease"))));
-        }
-        return Vec::new();
-    }
-
-    requests
-        .into_iter()
-        .filter(|it| !it.reply.is_closed())
-        .map(|it| NumberedRequest { id: Uuid::now_v7(), request: it.request, reply: it.reply })
-        .collect()
-}
-
 /// Settlements among entries, and the usage of them all.
 #[derive(Default)]
 struct EntryRows {
@@ -355,75 +320,6 @@ fn count_entries(context: &BookingContext, entries: &[Entry]) {
             add(&context.tally.hidden, micros(settlement.hidden()));
             add(&context.tally.uncharged, micros(settlement.uncharged_cost()));
             context.tally.open.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
-/// Answers each request by its verdict.
-fn answer_requests(
-    context: &BookingContext,
-    requests: Vec<NumberedRequest>,
-    verdicts: Vec<AdmissionVerdict>,
-) {
-    add(&context.tally.batched, verdicts.len() as u64);
-    for (NumberedRequest { id, reply, .. }, verdict) in requests.into_iter().zip(verdicts) {
-        // If the caller is gone, the reservation is dropped here, which
-        // settles it.
-        drop(reply.send(admission_result(context, id, verdict)));
-    }
-}
-
-/// Counts a verdict and returns it as the result for the caller.
-fn admission_result(
-    context: &BookingContext,
-    id: Uuid,
-    verdict: AdmissionVerdict,
-) -> AdmissionResult {
-    match verdict {
-        AdmissionVerdict::Granted(grant) => {
-            add(&context.tally.admitted, 1);
-            context.tally.open.fetch_add(1, Ordering::Relaxed);
-            let sink: Arc<dyn SettlementSink> =
-                Arc::clone(&context.queue) as Arc<dyn SettlementSink>;
-            Ok(AdmissionOutcome::Granted {
-                reservation: ReservationGuard::new(id, grant.lines, sink),
-                output: grant.output,
-                truncation_cause: grant.truncation_cause,
-            })
-        }
-        AdmissionVerdict::Refused(refusal) => {
-            add(&context.tally.refused, 1);
-            Ok(AdmissionOutcome::Refused(refusal))
-        }
-        AdmissionVerdict::Gone => {
-            Err(Unavailable::new("credits", "the account or its group is gone"))
-        }
-    }
-}
-
-/// Answers requests with an error. If the outcome of the transaction is unknown,
-/// reservations that it may have made are released later.
-fn refuse_requests(context: &BookingContext, requests: Vec<NumberedRequest>, err: &DbError) {
-    let cause = source_message(err);
-    tracing::error!(error = %err, cause, requests = requests.len(), "failed to admit calls");
-    let may_be_booked = matches!(err, DbError::Query(_));
-
-    for NumberedRequest { id, request, reply } in requests {
-        drop(reply.send(Err(Unavailable::new("credits", "database is unavailable"))));
-
-        if may_be_booked {
-            let lines = request
-                .holder
-                .windows()
-                .map(|window| ReservationLine { window, amount: Micros(0) })
-                .collect();
-            context.tally.open.fetch_add(1, Ordering::Relaxed);
-            context.queue.push(Entry::Settled(Settlement {
-                reservation: id,
-                lines,
-                spent: Micros(0),
-                usage: None,
-            }));
         }
     }
 }
