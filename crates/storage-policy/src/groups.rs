@@ -1,7 +1,7 @@
 //! Groups in SQL.
 //!
 //! Members are read in `members.rs`, and changed many at once in `membership.rs`.
-//! A group is deleted only after `group_use` has counted, under its lock, what refers
+//! A group is deleted only after `group_use.rs` has counted, under its lock, what refers
 //! to it.
 
 use std::collections::HashMap;
@@ -17,20 +17,16 @@ use pia_kernel::{
 };
 use pia_policy::{
     ExternalIdOutcome, Group, GroupCreationOutcome, GroupDeletionOutcome, GroupEntry, GroupMember,
-    GroupName, GroupRenameOutcome, GroupSettings, GroupStore, GroupUse, MemberEffects,
-    MemberFilter, MemberMoveOutcome, MembersChangeOutcome, MembershipChange, SettingChange,
+    GroupName, GroupRenameOutcome, GroupSettings, GroupStore, MemberEffects, MemberFilter,
+    MemberMoveOutcome, MembersChangeOutcome, MembershipChange, SettingChange,
     SettingsChangeOutcome,
 };
-use pia_storage::schema::{
-    accounts, group_personas, group_plugins, group_settings, invitations, knowledge_bases,
-    managed_personas, plugins, user_groups,
-};
-use pia_storage::{
-    Database, DbError, DbUid, WriteEffects, connection_trait, in_tx, lock_row, on_conn,
-};
+use pia_storage::schema::{accounts, group_settings, user_groups};
+use pia_storage::{Database, DbError, DbUid, WriteEffects, in_tx, lock_row, on_conn};
 use serde_json::json;
 
 use crate::group_row::GroupRow;
+use crate::group_use::CountGroupUse;
 use crate::members;
 use crate::membership;
 use crate::settings_row::SettingsRow;
@@ -124,41 +120,6 @@ impl SqlGroups {
 
             Ok(GroupDeletionOutcome::Done)
         })
-    }
-}
-
-connection_trait! {
-    /// Connection that can count what refers to groups.
-    trait CountGroupUse {
-        /// Counts the rows that prevent the deletion of a group.
-        async fn group_use(&mut self, id: DbUid) -> Result<GroupUse, DbError> {
-            let members = accounts::table.filter(accounts::group_id.eq(id)).count();
-            let invitations = invitations::table.filter(invitations::group_id.eq(id)).count();
-
-            let personas = group_personas::table
-                .inner_join(
-                    managed_personas::table.on(managed_personas::id.eq(group_personas::persona_id)),
-                )
-                .filter(group_personas::group_id.eq(id))
-                .filter(managed_personas::deleted_at.is_null())
-                .count();
-
-            let plugins = group_plugins::table
-                .inner_join(plugins::table.on(plugins::id.eq(group_plugins::plugin_id)))
-                .filter(group_plugins::group_id.eq(id))
-                .filter(plugins::deleted_at.is_null())
-                .count();
-
-            let bases = knowledge_bases::table.filter(knowledge_bases::group_id.eq(id)).count();
-
-            Ok(GroupUse {
-                members: members.get_result::<i64>(self).await?.unsigned_abs(),
-                invitations: invitations.get_result::<i64>(self).await?.unsigned_abs(),
-                personas: personas.get_result::<i64>(self).await?.unsigned_abs(),
-                plugins: plugins.get_result::<i64>(self).await?.unsigned_abs(),
-                knowledge_bases: bases.get_result::<i64>(self).await?.unsigned_abs(),
-            })
-        }
     }
 }
 
