@@ -10,7 +10,7 @@ use std::future::{Ready, ready};
 use std::sync::Arc;
 
 use actix_web::dev::Payload;
-use actix_web::http::header::{ACCEPT_LANGUAGE, COOKIE, LOCATION, SET_COOKIE};
+use actix_web::http::header::LOCATION;
 use actix_web::http::{Method, StatusCode};
 use actix_web::web::Data;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError as _};
@@ -19,29 +19,21 @@ use pia_identity::{CallerState, ReauthProof};
 use pia_kernel::{Language, Secret, UserId};
 use pia_web::{ApiError, Caller, Gates};
 
+use crate::form_errors::attach_errors;
 use crate::form_fields::FormFields;
 use crate::page::scripted_page;
-use crate::proof::{PROOF, SECRET_VALUE};
+use crate::page_language::{language, remember_language};
 use crate::shell::Shell;
-use crate::texts::{common, errors, field_errors};
+use crate::texts::{common, errors};
 use crate::ui::form::Form;
 use crate::ui::view::{Notice, SectionPart};
-use crate::ui::{ErrorText, Field, Text, View};
+use crate::ui::{Text, View};
 use crate::{AccountPages, AddressLocations};
 
 /// Parameter of the query with the name of a confirmation.
 const CONFIRMATION: &str = "done";
-/// Cookie of the language that was chosen on a page.
-const LANGUAGE_COOKIE: &str = "pia_language";
-/// Lifetime of that cookie, in seconds.
-const LANGUAGE_SECONDS: u32 = 365 * 24 * 3600;
 /// Errors of requests for which no form is at fault.
 const NOT_OF_FORMS: [&str; 3] = ["unauthorized", "csrf_rejected", "not_found"];
-/// Errors of a wrong proof of ownership.
-const WRONG_PROOFS: [&str; 2] = ["invalid_proof", "invalid_password"];
-/// Fields that take a proof of ownership.
-const PROOF_FIELDS: [&str; 2] = [PROOF, "currentPassword"];
-
 /// Result of a page's handler. An error is rendered as a page.
 pub(crate) type PageResult = Result<HttpResponse, ApiError>;
 
@@ -301,45 +293,6 @@ impl PageContext {
     }
 }
 
-/// Attaches the errors of fields to the forms of a page, and returns the first
-/// error of a field that no form has. The JSON API reports errors of the proof of
-/// ownership and of a secret's value under other names.
-fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<ErrorText> {
-    let (code, _) = err.code_and_message();
-    if WRONG_PROOFS.contains(&code) {
-        let error_text = errors::text(language, err);
-        let proof_fields =
-            view.displayed_fields_mut().filter(|it| PROOF_FIELDS.contains(&it.name.as_str()));
-        for field in proof_fields {
-            field.set_error(&error_text);
-        }
-        return None;
-    }
-
-    let body = err.body();
-    let invalid_fields = body.get("errors").and_then(|it| it.as_array());
-    let mut unattached = None;
-    for error in invalid_fields.into_iter().flatten() {
-        let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
-        let error_text = field_errors::field_text(language, text("code"), text("message"));
-        let is_proof = text("code") == "required" && ["", "password"].contains(&text("field"));
-        let name = if is_proof { PROOF } else { text("field") };
-
-        let mut has_field = false;
-        let is_named =
-            |field: &Field| field.name == name || (name == "value" && field.name == SECRET_VALUE);
-        for field in view.displayed_fields_mut().filter(|it| is_named(it)) {
-            field.set_error(&error_text);
-            has_field = true;
-        }
-        if code == "validation_failed" && !has_field {
-            unattached = unattached.or(Some(error_text));
-        }
-    }
-
-    unattached
-}
-
 /// Returns the relative prefix from a request's path to the root.
 pub(crate) fn root(request: &HttpRequest) -> String {
     "../".repeat(request.path().matches('/').count().saturating_sub(1))
@@ -376,42 +329,6 @@ fn query_pairs(request: &HttpRequest) -> Vec<(String, String)> {
 /// Returns a parameter of a request's query; empty if it is missing.
 pub(crate) fn query_value(request: &HttpRequest, name: &str) -> String {
     query_pairs(request).into_iter().find(|it| it.0 == name).unwrap_or_default().1
-}
-
-/// Returns the language of a request: the one in its query, or else the
-/// preferred one.
-pub(crate) fn language(request: &HttpRequest) -> Language {
-    queried_language(request).or_else(|| preferred_language(request)).unwrap_or_default()
-}
-
-/// Returns the language that was chosen before, or else the one that the
-/// browser prefers.
-pub(crate) fn preferred_language(request: &HttpRequest) -> Option<Language> {
-    let header = |name| request.headers().get(name).and_then(|it| it.to_str().ok());
-    let chosen = header(COOKIE)
-        .unwrap_or_default()
-        .split(';')
-        .filter_map(|it| it.trim().split_once('='))
-        .find(|(name, _)| *name == LANGUAGE_COOKIE)
-        .and_then(|(_, tag)| Language::from_tag(tag));
-    let preferred = || header(ACCEPT_LANGUAGE).and_then(Language::preferred);
-    chosen.or_else(preferred)
-}
-
-fn queried_language(request: &HttpRequest) -> Option<Language> {
-    Language::from_tag(&query_value(request, "lang"))
-}
-
-/// Stores the language in the browser if the query chooses one.
-pub(crate) fn remember_language(request: &HttpRequest, response: &mut HttpResponse) {
-    let Some(language) = queried_language(request) else { return };
-    let cookie = format!(
-        "{LANGUAGE_COOKIE}={}; Path=/; Max-Age={LANGUAGE_SECONDS}; SameSite=Lax; HttpOnly",
-        language.tag()
-    );
-    if let Ok(value) = cookie.parse() {
-        response.headers_mut().append(SET_COOKIE, value);
-    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,8 @@ pub(crate) use self::session::{factor, factor_answer, passkey, password, show, s
 use crate::AccountPages;
 use crate::form_fields::FormFields;
 use crate::page::scripted_page;
-use crate::page_context::{language, query_value, redirect, remember_language, root};
+use crate::page_context::{query_value, redirect, root};
+use crate::page_language::{language, remember_language};
 use crate::shell::Shell;
 use crate::texts::errors;
 use crate::ui::View;

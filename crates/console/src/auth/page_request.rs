@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::notice::Notice;
 use super::page_layout::PageLayout;
-use crate::page_context::preferred_language;
+use crate::page_language::preferred_language;
 
 /// Maximum length of a query; every link of this server is shorter.
 const MAX_QUERY_BYTES: usize = 4096;

@@ -1,0 +1,56 @@
+//! Errors of a request at the fields of the form that sent it.
+
+use pia_kernel::Language;
+use pia_web::ApiError;
+
+use crate::proof::{PROOF, SECRET_VALUE};
+use crate::texts::{errors, field_errors};
+use crate::ui::{ErrorText, Field, View};
+
+/// Errors of a wrong proof of ownership.
+const WRONG_PROOFS: [&str; 2] = ["invalid_proof", "invalid_password"];
+/// Fields that take a proof of ownership.
+const PROOF_FIELDS: [&str; 2] = [PROOF, "currentPassword"];
+
+/// Attaches the errors of fields to the forms of a page, and returns the first
+/// error of a field that no form has. The JSON API reports errors of the proof of
+/// ownership and of a secret's value under other names.
+pub(crate) fn attach_errors(
+    language: Language,
+    view: &mut View,
+    err: &ApiError,
+) -> Option<ErrorText> {
+    let (code, _) = err.code_and_message();
+    if WRONG_PROOFS.contains(&code) {
+        let error_text = errors::text(language, err);
+        let proof_fields =
+            view.displayed_fields_mut().filter(|it| PROOF_FIELDS.contains(&it.name.as_str()));
+        for field in proof_fields {
+            field.set_error(&error_text);
+        }
+        return None;
+    }
+
+    let body = err.body();
+    let invalid_fields = body.get("errors").and_then(|it| it.as_array());
+    let mut unattached = None;
+    for error in invalid_fields.into_iter().flatten() {
+        let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
+        let error_text = field_errors::field_text(language, text("code"), text("message"));
+        let is_proof = text("code") == "required" && ["", "password"].contains(&text("field"));
+        let name = if is_proof { PROOF } else { text("field") };
+
+        let mut has_field = false;
+        let is_named =
+            |field: &Field| field.name == name || (name == "value" && field.name == SECRET_VALUE);
+        for field in view.displayed_fields_mut().filter(|it| is_named(it)) {
+            field.set_error(&error_text);
+            has_field = true;
+        }
+        if code == "validation_failed" && !has_field {
+            unattached = unattached.or(Some(error_text));
+        }
+    }
+
+    unattached
+}
