@@ -1,7 +1,9 @@
 //! Stateful fakes of second factors and emails.
 
 mod accounts;
+mod challenges;
 mod counts;
+mod secrets;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,10 +19,9 @@ use crate::factors::challenges::FactorChallenges;
 use crate::factors::proofs::{FactorPorts, FactorProofs, FactorSettings};
 use crate::people::account::Account;
 use crate::ports::{
-    AccountStore, ChallengeStore, Credentials, EnrolmentOutcome, Factor, FactorChange, FactorState,
-    FactorStore, MockAccountStore, MockPasswordHasher, NewChallenge, PasswordHasher, RecoveryHash,
-    Redemption, RedemptionOutcome, SecretBox, SessionStartOutcome, SessionStarts, Step, TokenHash,
-    Verdict, VerifiedProof,
+    AccountStore, Credentials, EnrolmentOutcome, Factor, FactorChange, FactorState, FactorStore,
+    MockAccountStore, MockPasswordHasher, NewChallenge, PasswordHasher, RecoveryHash, Step,
+    TokenHash, Verdict, VerifiedProof,
 };
 use crate::sessions::access_tokens::SessionRef;
 
@@ -30,8 +31,9 @@ pub(crate) const PASSWORD: &str = "correct horse battery staple";
 
 /// Second factor, challenges and emails of one user, in memory.
 ///
-/// It implements six ports: [`FactorStore`], [`ChallengeStore`], [`SecretBox`] and
-/// [`SessionStarts`] here, `RateLimitStore` and `PasswordThrottleStore` in `counts`.
+/// It implements six ports: [`FactorStore`] here, `ChallengeStore` and `SessionStarts` in
+/// `challenges`, `SecretBox` in `secrets`, and `RateLimitStore` and `PasswordThrottleStore`
+/// in `counts`.
 #[derive(Default)]
 pub(crate) struct InMemoryFactors {
     state: Mutex<State>,
@@ -317,97 +319,5 @@ impl FactorStore for InMemoryFactors {
 
     async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
         Ok(0)
-    }
-}
-
-#[async_trait]
-impl ChallengeStore for InMemoryFactors {
-    async fn open(&self, challenge: NewChallenge) -> Result<SessionStartOutcome, Unavailable> {
-        let mut state = self.state();
-        if state.meanwhile == Some(Meanwhile::Changed) {
-            return Ok(SessionStartOutcome::Stale);
-        }
-        state.challenges.insert(challenge.hash, (challenge, 0));
-        Ok(SessionStartOutcome::Done)
-    }
-
-    async fn owner(
-        &self,
-        hash: TokenHash,
-        max: u32,
-        now: Timestamp,
-    ) -> Result<Option<UserId>, Unavailable> {
-        let state = self.state();
-        let open_challenge =
-            state.challenges.get(&hash).filter(|(it, tries)| it.expires_at > now && *tries < max);
-        Ok(open_challenge.map(|(it, _)| it.user))
-    }
-
-    async fn attempt(&self, hash: TokenHash, max: u32, _: Timestamp) -> Result<bool, Unavailable> {
-        let mut state = self.state();
-        let Some((_, tries)) = state.challenges.get_mut(&hash) else { return Ok(false) };
-        *tries += 1;
-        Ok(*tries <= max)
-    }
-
-    async fn redeem(&self, redemption: Redemption) -> Result<RedemptionOutcome, Unavailable> {
-        let Redemption { hash, user, verified: verified_proof, at, effects } = redemption;
-        let mut state = self.state();
-        if !state.challenges.contains_key(&hash) {
-            return Ok(RedemptionOutcome::Gone);
-        }
-        if !state.consume_proof(verified_proof) {
-            return Ok(RedemptionOutcome::Stale);
-        }
-        state.challenges.remove(&hash);
-        let used_recovery_code = matches!(verified_proof, VerifiedProof::RecoveryCode(_));
-        let codes_left = used_recovery_code.then_some(state.codes.len() as u64);
-        state.write(effects(user, at, codes_left));
-        Ok(RedemptionOutcome::Done)
-    }
-
-    async fn sweep(&self, _: Timestamp) -> Result<u64, Unavailable> {
-        Ok(0)
-    }
-}
-
-#[async_trait]
-impl SecretBox for InMemoryFactors {
-    async fn seal(
-        &self,
-        user: UserId,
-        purpose: &'static str,
-        secret: &Secret<Vec<u8>>,
-    ) -> Result<Option<Vec<u8>>, Unavailable> {
-        let gone = self.state().meanwhile == Some(Meanwhile::Deleted);
-        Ok((!gone).then(|| [user.0.as_bytes(), purpose.as_bytes(), secret.expose()].concat()))
-    }
-
-    async fn open(
-        &self,
-        user: UserId,
-        purpose: &'static str,
-        sealed: &[u8],
-    ) -> Result<Option<Secret<Vec<u8>>>, Unavailable> {
-        let is_lost = self.state().key_lost;
-        let label = [user.0.as_bytes(), purpose.as_bytes()].concat();
-        let secret = if is_lost { None } else { sealed.strip_prefix(&label[..]) };
-        Ok(secret.map(|it| Secret::new(it.to_vec())))
-    }
-
-    fn is_outdated(&self, _: &[u8]) -> bool {
-        self.state().key_changed
-    }
-}
-
-#[async_trait]
-impl SessionStarts for InMemoryFactors {
-    async fn proved_at(&self, _: SessionRef) -> Result<Option<Timestamp>, Unavailable> {
-        Ok(self.state().proved_at)
-    }
-
-    async fn prove(&self, _: SessionRef, at: Timestamp) -> Result<(), Unavailable> {
-        self.state().proved_at = Some(at);
-        Ok(())
     }
 }
