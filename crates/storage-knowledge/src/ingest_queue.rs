@@ -15,6 +15,14 @@ macro_rules! of_claim {
     };
 }
 
+/// Locks the document of a claim until the commit. Evaluates to whether the
+/// claim is still held.
+macro_rules! lock_claim {
+    ($conn:expr, $claim:expr) => {
+        lock_row!($conn, of_claim!($claim), knowledge_documents::fence)
+    };
+}
+
 mod claiming;
 mod publishing;
 
@@ -31,7 +39,6 @@ use pia_knowledge::{
 use pia_storage::schema::{knowledge_bases, knowledge_chunks, knowledge_documents};
 use pia_storage::{Database, DbError, DbInstant, DbUid, InsertAll, in_tx, lock_row, on_conn};
 
-use self::publishing::{EmbeddedDocument, PublishClaim};
 use crate::chunk_rows::{
     ChunkRow, CopiedVectors, CopyChunks, INDEXED, IndexedRow, PendingRow, to_indexed_chunk,
     to_pending_chunk, without_nul,
@@ -52,14 +59,6 @@ const CHUNKS_OF_BEGINNING: i64 = 2;
 #[derive(Debug, Clone)]
 pub struct SqlIngestQueue {
     db: Database,
-}
-
-/// Locks the document of a claim until the commit. Evaluates to whether the
-/// claim is still held.
-macro_rules! lock_claim {
-    ($conn:expr, $claim:expr) => {
-        lock_row!($conn, of_claim!($claim), knowledge_documents::fence)
-    };
 }
 
 /// Query of the chunks of the content that a claim ingests.
@@ -314,38 +313,7 @@ impl IngestQueue for SqlIngestQueue {
     }
 
     async fn publish(&self, claim: IngestClaim) -> Result<bool, Unavailable> {
-        let document = DbUid(claim.document.0);
-
-        let embedded_columns = of_claim!(claim).select((
-            knowledge_documents::base_id,
-            knowledge_documents::new_model,
-            knowledge_documents::is_held,
-        ));
-
-        in_tx!(self.db, async |conn| {
-            if !lock_claim!(conn, claim) {
-                return Ok(false);
-            }
-
-            let embedded: EmbeddedDocument = embedded_columns.first(conn).await?;
-            let Some(models) = conn.lock_base(embedded.base).await? else { return Ok(false) };
-
-            if models.target().is_some_and(|it| Some(it) != embedded.model.as_ref()) {
-                // Another document was the first of its base and chose its model.
-                conn.restart_claim(claim).await?;
-                return Ok(false);
-            }
-
-            if models.holds(embedded.is_held) {
-                conn.hold_content(claim).await?;
-            } else {
-                conn.publish_documents(&[document]).await?;
-                conn.choose_model(embedded.base, embedded.model).await?;
-            }
-            conn.finish_reindex(embedded.base).await?;
-
-            Ok(true)
-        })
+        Ok(self.publish_content(claim).await?)
     }
 
     async fn postpone(
