@@ -12,76 +12,120 @@ use crate::desktop::push::{Pushed, Sending};
 use crate::desktop::world::World;
 
 on_both_databases!(
-    two_devices_stay_in_sync_all_day,
+    each_device_receives_the_rows_of_the_other,
+    edits_reach_the_other_device,
+    unknown_enum_values_are_returned,
+    the_later_of_two_edits_wins,
+    a_new_device_receives_what_edits_and_deletions_left,
     a_device_with_small_pages_receives_everything,
     idle_devices_receive_not_modified,
     a_push_that_is_repeated_after_a_lost_answer_is_harmless,
 );
 
-async fn two_devices_stay_in_sync_all_day(database: TestDatabase) {
-    let world = World::new(database).await;
-    let mut desk = world.device().await;
-    let mut laptop = world.device().await;
+/// Two devices that have each other's rows.
+struct SyncedDevices {
+    world: World,
+    desk: Device,
+    laptop: Device,
+    desk_rows: Vec<(Channel, String)>,
+    laptop_rows: Vec<(Channel, String)>,
+}
 
-    // The morning: each has rows before it receives the other's.
-    let rows = one_of_each(&mut desk, "the desk");
-    let others = one_of_each(&mut laptop, "the lap");
-    let pushed = desk.cycle().await.pushed;
-    assert_eq!(pushed, Pushed::Stored(0), "no row of a first push is a conflict");
+impl SyncedDevices {
+    async fn new(database: TestDatabase) -> Self {
+        let world = World::new(database).await;
+        let mut desk = world.device().await;
+        let mut laptop = world.device().await;
+        let desk_rows = one_of_each(&mut desk, "the desk");
+        let laptop_rows = one_of_each(&mut laptop, "the lap");
 
-    settle([&mut desk, &mut laptop]).await;
-    agree(&desk, &laptop, "in the morning");
-    for (channel, id) in rows.iter().chain(&others) {
-        assert!(laptop.get(*channel, id).is_some(), "the laptop lacks {channel:?} {id}");
+        let pushed = desk.cycle().await.pushed;
+        assert_eq!(pushed, Pushed::Stored(0), "no row of a first push is a conflict");
+        settle([&mut desk, &mut laptop]).await;
+        world.advance(HOUR * 3);
+
+        Self { world, desk, laptop, desk_rows, laptop_rows }
     }
 
-    // Before noon: edits in both directions, and an unknown enum value.
-    world.advance(HOUR * 3);
-    edit_all(&mut desk, &rows, "said at the desk");
-    edit_all(&mut laptop, &others, "said on the lap");
-    let todo = rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo");
-    set_unknown_priority(&mut desk, todo);
-    desk.set("C:\\Desk");
-    settle([&mut desk, &mut laptop]).await;
-    agree(&desk, &laptop, "before noon");
-    for (channel, id) in editable(&rows) {
-        assert_eq!(laptop.content(*channel, id), Some("said at the desk"), "{channel:?}");
+    async fn settle(&mut self) {
+        settle([&mut self.desk, &mut self.laptop]).await;
+    }
+}
+
+async fn each_device_receives_the_rows_of_the_other(database: TestDatabase) {
+    let devices = SyncedDevices::new(database).await;
+
+    agree(&devices.desk, &devices.laptop, "after the first cycles");
+    for (channel, id) in devices.desk_rows.iter().chain(&devices.laptop_rows) {
+        let row = devices.laptop.get(*channel, id);
+        assert!(row.is_some(), "the laptop lacks {channel:?} {id}");
+    }
+}
+
+async fn edits_reach_the_other_device(database: TestDatabase) {
+    let mut devices = SyncedDevices::new(database).await;
+
+    edit_all(&mut devices.desk, &devices.desk_rows, "said at the desk");
+    edit_all(&mut devices.laptop, &devices.laptop_rows, "said on the lap");
+    devices.desk.set("C:\\Desk");
+    devices.settle().await;
+
+    agree(&devices.desk, &devices.laptop, "after edits in both directions");
+    for (channel, id) in editable(&devices.desk_rows) {
+        let content = devices.laptop.content(*channel, id);
+        assert_eq!(content, Some("said at the desk"), "{channel:?}");
+    }
+    let setting = devices.laptop.content(Channel::Settings, SETTINGS);
+    assert_eq!(setting, Some("C:\\Desk"));
+}
+
+async fn unknown_enum_values_are_returned(database: TestDatabase) {
+    let mut devices = SyncedDevices::new(database).await;
+    let todo = devices.desk_rows.iter().find(|it| it.0 == Channel::Todos).expect("a todo").clone();
+
+    edit_all(&mut devices.desk, &devices.desk_rows, "said at the desk");
+    set_unknown_priority(&mut devices.desk, &todo);
+    devices.settle().await;
+
+    agree(&devices.desk, &devices.laptop, "after an edit by a later client");
+    assert_eq!(devices.laptop.store[&todo].fields["priority"], 17);
+}
+
+async fn the_later_of_two_edits_wins(database: TestDatabase) {
+    let mut devices = SyncedDevices::new(database).await;
+
+    edit_all(&mut devices.laptop, &devices.desk_rows, "the earlier word");
+    devices.world.advance(MINUTE);
+    edit_all(&mut devices.desk, &devices.desk_rows, "the later word");
+    devices.desk.cycle().await;
+    devices.laptop.cycle().await;
+    devices.settle().await;
+
+    agree(&devices.desk, &devices.laptop, "after two edits of each row");
+    for (channel, id) in editable(&devices.desk_rows) {
+        let content = devices.laptop.content(*channel, id);
+        assert_eq!(content, Some("the later word"), "{channel:?}");
+    }
+}
+
+async fn a_new_device_receives_what_edits_and_deletions_left(database: TestDatabase) {
+    let mut devices = SyncedDevices::new(database).await;
+    edit_all(&mut devices.laptop, &devices.desk_rows, "said on the lap");
+    for (channel, id) in editable(&devices.laptop_rows) {
+        devices.desk.delete(*channel, id);
+    }
+    devices.settle().await;
+    agree(&devices.desk, &devices.laptop, "after edits and deletions");
+    for (channel, id) in editable(&devices.laptop_rows) {
+        assert_eq!(devices.laptop.get(*channel, id), None, "{channel:?}");
     }
 
-    let priority = &laptop.store[todo].fields["priority"];
-    assert_eq!(*priority, 17, "unknown enum values are returned");
-    assert_eq!(laptop.content(Channel::Settings, SETTINGS), Some("C:\\Desk"));
+    devices.world.advance(HOUR * 3);
+    let mut phone = devices.world.device().await;
+    settle([&mut phone, &mut devices.desk, &mut devices.laptop]).await;
 
-    // The afternoon: both edit the same rows, and the later edit wins.
-    world.advance(HOUR * 3);
-    edit_all(&mut laptop, &rows, "the earlier word");
-    world.advance(MINUTE);
-    edit_all(&mut desk, &rows, "the later word");
-    desk.cycle().await;
-    laptop.cycle().await;
-    settle([&mut desk, &mut laptop]).await;
-    agree(&desk, &laptop, "in the afternoon");
-    for (channel, id) in editable(&rows) {
-        assert_eq!(laptop.content(*channel, id), Some("the later word"), "{channel:?}");
-    }
-
-    // The evening: deletions.
-    world.advance(HOUR * 3);
-    for (channel, id) in editable(&others) {
-        desk.delete(*channel, id);
-    }
-    settle([&mut desk, &mut laptop]).await;
-    agree(&desk, &laptop, "in the evening");
-    for (channel, id) in editable(&others) {
-        assert_eq!(laptop.get(*channel, id), None, "{channel:?}");
-    }
-
-    // At night a new device signs in.
-    world.advance(HOUR * 3);
-    let mut phone = world.device().await;
-    settle([&mut phone, &mut desk, &mut laptop]).await;
-    agree(&phone, &desk, "at night");
-    agree(&laptop, &desk, "at night");
+    agree(&phone, &devices.desk, "with a new device");
+    agree(&devices.laptop, &devices.desk, "with a new device");
 }
 
 /// Sets an enum to a value that only later clients know.
