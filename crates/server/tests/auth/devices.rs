@@ -17,6 +17,7 @@ use super::{another_session, refresh, refresh_token};
 
 on_both_databases!(
     every_session_is_listed_with_its_device,
+    a_session_is_listed_with_the_device_that_refreshed_it_last,
     a_revoked_session_is_over_at_once,
     revoking_other_sessions_spares_the_current_one,
     a_revoked_session_cannot_revoke_others,
@@ -38,39 +39,51 @@ async fn send(client: &Client, path: &str, headers: &[(&str, &str)], body: &Valu
     client.send("POST", path, &headers, body.to_string().as_bytes()).await
 }
 
+/// Server with a browser and, a second later, a desktop client of Ada's, both signed in.
+struct SignedInDevices {
+    app: TestApp,
+    clock: Arc<ManualClock>,
+    browser: Client,
+    desktop: Client,
+}
+
+impl SignedInDevices {
+    async fn new(database: TestDatabase) -> Self {
+        let clock = Arc::new(ManualClock::new(SystemClock.now()));
+        let app = TestConfig::on(database)
+            .at(Arc::<ManualClock>::clone(&clock))
+            .with("Server__TrustedProxies", "127.0.0.0/8")
+            .start()
+            .await;
+        let browser = app.sign_up("ada@example.org").await;
+        clock.advance(Duration::from_secs(1));
+
+        let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
+        let from_home = [("x-forwarded-for", "192.0.2.1"), ("user-agent", "an\tagent")];
+        let envelope = send(&app.anonymous(), "/auth/login/local", &from_home, &credentials).await;
+        let desktop = app.anonymous().with_tokens(&envelope.body);
+
+        Self { app, clock, browser, desktop }
+    }
+}
+
 async fn every_session_is_listed_with_its_device(database: TestDatabase) {
-    let clock = Arc::new(ManualClock::new(SystemClock.now()));
-    let app = TestConfig::on(database)
-        .at(Arc::<ManualClock>::clone(&clock))
-        .with("Server__TrustedProxies", "127.0.0.0/8")
-        .start()
-        .await;
-    let browser = app.sign_up("ada@example.org").await;
-    clock.advance(Duration::from_secs(1));
-    let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let from_home = [("x-forwarded-for", "192.0.2.1"), ("user-agent", "an\tagent")];
-    let envelope = send(&app.anonymous(), "/auth/login/local", &from_home, &credentials).await;
-    let desktop = app.anonymous().with_tokens(&envelope.body);
+    let devices = SignedInDevices::new(database).await;
 
-    let at_first = sessions(&browser).await;
-    clock.advance(Duration::from_mins(1));
-    let from_work = [
-        ("x-forwarded-for", "2001:db8::7"),
-        ("x-pia-device-id", DEVICE),
-        ("x-pia-app-version", "1.4.278.0"),
-        ("x-pia-os-version", "Microsoft Windows NT 10.0.22631.0"),
-    ];
-    let token = json!({ "refreshToken": desktop.refresh });
-    let refresh_response = send(&app.anonymous(), "/auth/refresh", &from_work, &token).await;
-    let desktop = app.anonymous().with_tokens(&refresh_response.body);
-    let without_device = refresh(&app.anonymous(), refresh_token(&desktop)).await;
-    let later_sessions = sessions(&app.anonymous().with_tokens(&without_device.body)).await;
+    let listed_sessions = sessions(&devices.browser).await;
 
-    let second_session = &at_first[0];
-    let first_session = &at_first[1];
-    assert_eq!([&first_session["current"], &second_session["current"]], [true, false]);
+    let desktop_session = &listed_sessions[0];
+    assert_eq!(desktop_session["current"], false);
+    assert_eq!(desktop_session["console"], false);
+    assert_eq!(desktop_session["address"], "192.0.2.1");
+    assert_eq!(desktop_session["userAgent"], "anagent");
+    assert_eq!(desktop_session["method"], "password");
+    assert_eq!(desktop_session["lastSeenAt"], desktop_session["createdAt"]);
 
-    let bare = [
+    let browser_session = &listed_sessions[1];
+    assert_eq!(browser_session["current"], true);
+    assert_eq!(browser_session["console"], false);
+    let keys_without_device = [
         "address",
         "console",
         "createdAt",
@@ -80,41 +93,55 @@ async fn every_session_is_listed_with_its_device(database: TestDatabase) {
         "method",
         "signInAddress",
     ];
-    assert_eq!(keys(first_session), bare);
-    assert_eq!([&first_session["console"], &second_session["console"]], [false, false]);
-    assert_eq!(second_session["address"], "192.0.2.1");
-    assert_eq!(second_session["userAgent"], "anagent");
-    assert_eq!(second_session["method"], "password");
-    assert_eq!(second_session["lastSeenAt"], second_session["createdAt"]);
+    assert_eq!(keys(browser_session), keys_without_device);
+}
 
-    let later_session = &later_sessions[0];
-    let other_session = &later_sessions[1];
-    assert_eq!([&later_session["current"], &other_session["current"]], [true, false]);
-    assert_eq!(later_session["id"], second_session["id"]);
-    assert_eq!(later_session["createdAt"], second_session["createdAt"]);
-    assert_ne!(later_session["lastSeenAt"], later_session["createdAt"]);
-    assert_eq!(later_session["deviceId"], json!(DEVICE));
-    assert_eq!(later_session["appVersion"], "1.4.278.0");
-    assert_eq!(later_session["osVersion"], "Microsoft Windows NT 10.0.22631.0");
-    assert_eq!(later_session["address"], "127.0.0.1");
-    assert_eq!(later_session["signInAddress"], "192.0.2.1");
-    assert_eq!(later_session["userAgent"], "anagent");
+async fn a_session_is_listed_with_the_device_that_refreshed_it_last(database: TestDatabase) {
+    let SignedInDevices { app, clock, browser, desktop } = SignedInDevices::new(database).await;
+    let sessions_at_sign_in = sessions(&browser).await;
+    clock.advance(Duration::from_mins(1));
+
+    let from_work = [
+        ("x-forwarded-for", "2001:db8::7"),
+        ("x-pia-device-id", DEVICE),
+        ("x-pia-app-version", "1.4.278.0"),
+        ("x-pia-os-version", "Microsoft Windows NT 10.0.22631.0"),
+    ];
+    let token = json!({ "refreshToken": desktop.refresh });
+    let refresh_response = send(&app.anonymous(), "/auth/refresh", &from_work, &token).await;
+    let desktop_at_work = app.anonymous().with_tokens(&refresh_response.body);
+    let response_without_device = refresh(&app.anonymous(), refresh_token(&desktop_at_work)).await;
+    let desktop_without_device = app.anonymous().with_tokens(&response_without_device.body);
+
+    let listed_sessions = sessions(&desktop_without_device).await;
+    let desktop_session = &listed_sessions[0];
+    assert_eq!(desktop_session["current"], true);
+    assert_eq!(desktop_session["id"], sessions_at_sign_in[0]["id"]);
+    assert_eq!(desktop_session["createdAt"], sessions_at_sign_in[0]["createdAt"]);
+    assert_ne!(desktop_session["lastSeenAt"], desktop_session["createdAt"]);
+    assert_eq!(desktop_session["deviceId"], json!(DEVICE));
+    assert_eq!(desktop_session["appVersion"], "1.4.278.0");
+    assert_eq!(desktop_session["osVersion"], "Microsoft Windows NT 10.0.22631.0");
+    assert_eq!(desktop_session["address"], "127.0.0.1");
+    assert_eq!(desktop_session["signInAddress"], "192.0.2.1");
+    assert_eq!(desktop_session["userAgent"], "anagent");
+    assert_eq!(listed_sessions[1]["current"], false);
 }
 
 async fn a_revoked_session_is_over_at_once(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let other_session = another_session(&app.anonymous(), "ada@example.org").await;
-    let id = current_session(&other_session).await;
+    let desktop = another_session(&app.anonymous(), "ada@example.org").await;
+    let id = current_session(&desktop).await;
 
-    let ended = revoke(&ada, &id.to_uppercase()).await;
-    let second_response = revoke(&ada, &id).await;
+    let revocation = revoke(&ada, &id.to_uppercase()).await;
+    let repeated_revocation = revoke(&ada, &id).await;
 
-    assert_eq!(ended.status, 200);
-    assert_eq!(ended.body, json!({ "success": true }));
-    assert_eq!(second_response.refusal(), (404, "not_found"));
-    assert_eq!(other_session.get("/auth/me").await.refusal(), (401, "unauthorized"));
-    let refresh_response = refresh(&app.anonymous(), refresh_token(&other_session)).await;
+    assert_eq!(revocation.status, 200);
+    assert_eq!(revocation.body, json!({ "success": true }));
+    assert_eq!(repeated_revocation.refusal(), (404, "not_found"));
+    assert_eq!(desktop.get("/auth/me").await.refusal(), (401, "unauthorized"));
+    let refresh_response = refresh(&app.anonymous(), refresh_token(&desktop)).await;
     assert_eq!(refresh_response.refusal(), (401, "invalid_refresh_token"));
     assert_eq!(sessions(&ada).await.len(), 1);
 
@@ -128,23 +155,23 @@ async fn revoking_other_sessions_spares_the_current_one(database: TestDatabase) 
     let app = TestConfig::on(database).start().await;
     let ada = app.sign_up("ada@example.org").await;
     let bob = app.sign_up("bob@example.org").await;
-    let mut others = Vec::new();
+    let mut devices = Vec::new();
     for _ in 0..3 {
-        let other_session = another_session(&app.anonymous(), "ada@example.org").await;
-        assert_eq!(other_session.get("/auth/me").await.status, 200);
-        others.push(other_session);
+        let device = another_session(&app.anonymous(), "ada@example.org").await;
+        assert_eq!(device.get("/auth/me").await.status, 200);
+        devices.push(device);
     }
 
-    let ended = revoke_others(&ada).await;
-    let second_response = ada.send("POST", "/auth/sessions/revoke-others", &[], b"").await;
+    let revocation = revoke_others(&ada).await;
+    let revocation_without_body = ada.send("POST", "/auth/sessions/revoke-others", &[], b"").await;
 
-    assert_eq!(ended.status, 200);
-    assert_eq!(ended.body, json!({ "revoked": 3 }));
-    assert_eq!(second_response.status, 200);
-    assert_eq!(second_response.body, json!({ "revoked": 0 }));
-    for other_session in &others {
-        assert_eq!(other_session.get("/auth/me").await.refusal(), (401, "unauthorized"));
-        assert_eq!(refresh(&app.anonymous(), refresh_token(other_session)).await.status, 401);
+    assert_eq!(revocation.status, 200);
+    assert_eq!(revocation.body, json!({ "revoked": 3 }));
+    assert_eq!(revocation_without_body.status, 200);
+    assert_eq!(revocation_without_body.body, json!({ "revoked": 0 }));
+    for device in &devices {
+        assert_eq!(device.get("/auth/me").await.refusal(), (401, "unauthorized"));
+        assert_eq!(refresh(&app.anonymous(), refresh_token(device)).await.status, 401);
     }
     assert_eq!(refresh(&app.anonymous(), refresh_token(&ada)).await.status, 200);
     assert_eq!(bob.get("/auth/me").await.status, 200);
@@ -175,19 +202,19 @@ async fn sessions_are_listed_in_pages(database: TestDatabase) {
     for _ in 1..5 {
         another_session(&app.anonymous(), "ada@example.org").await;
     }
-    let expected = sessions(&ada).await;
+    let all_sessions = sessions(&ada).await;
 
-    let mut listed = Vec::new();
+    let mut paged_sessions = Vec::new();
     let mut path = Some("/auth/sessions?limit=2".to_owned());
     while let Some(next) = path {
         let page = ada.get(&next).await;
-        listed.extend(page.body["items"].as_array().expect("a list").clone());
+        paged_sessions.extend(page.body["items"].as_array().expect("a list").clone());
         let cursor = page.body["nextCursor"].as_str();
         path = cursor.map(|it| format!("/auth/sessions?limit=2&cursor={it}"));
     }
 
-    assert_eq!(listed.len(), 5);
-    assert_eq!(listed, expected);
+    assert_eq!(paged_sessions.len(), 5);
+    assert_eq!(paged_sessions, all_sessions);
 }
 
 #[tokio::test(flavor = "multi_thread")]
