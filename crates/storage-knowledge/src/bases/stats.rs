@@ -21,6 +21,24 @@ struct SumsRow {
     retrieval_count: Option<i64>,
 }
 
+/// Questions that a base had no passages for.
+#[derive(Default, Queryable)]
+struct MissesRow {
+    count: i64,
+    last_at: Option<DbInstant>,
+}
+
+/// Results of the queries; `None` if one has no row, or its row no value.
+struct Numbers {
+    by_status: Vec<(String, i64)>,
+    sums: SumsRow,
+    last_retrieval: Option<DbInstant>,
+    misses: Option<MissesRow>,
+    /// Tokens of this month.
+    usage: Option<i64>,
+    limits: GroupQuotas,
+}
+
 /// Loads the numbers of a base.
 pub(super) async fn load(
     db: &Database,
@@ -56,40 +74,48 @@ pub(super) async fn load(
         .filter(knowledge_usage::month.eq(month(now)))
         .select(sum("tokens"));
 
-    let (by_status, sums, last_retrieval, misses, usage, limits) = on_conn!(db.reader(), |conn| {
-        let by_status: Vec<(String, i64)> = status_query.load(conn).await?;
-        let sums: SumsRow = sums_query.first(conn).await?;
-        let last_retrieval: Option<Option<DbInstant>> =
-            retrieval_query.first(conn).await.optional()?;
-        let misses: Option<(i64, Option<DbInstant>)> = misses_query.first(conn).await.optional()?;
-        let usage: Option<i64> = usage_query.first(conn).await?;
-        let limits = conn.group_limits(owner, defaults).await?;
-        (by_status, sums, last_retrieval, misses, usage, limits)
+    let numbers = on_conn!(db.reader(), |conn| Numbers {
+        by_status: status_query.load(conn).await?,
+        sums: sums_query.first(conn).await?,
+        last_retrieval: retrieval_query
+            .first::<Option<DbInstant>>(conn)
+            .await
+            .optional()?
+            .flatten(),
+        misses: misses_query.first(conn).await.optional()?,
+        usage: usage_query.first(conn).await?,
+        limits: conn.group_limits(owner, defaults).await?,
     })?;
+    numbers.into_stats()
+}
 
-    let (miss_count, last_missed_at) = misses.unwrap_or_default();
-    let mut stats = BaseStats {
-        size_bytes: sums.size_bytes.unwrap_or_default(),
-        byte_limit: limits.bytes,
-        document_limit: limits.documents,
-        chunk_count: sums.chunk_count.unwrap_or_default(),
-        indexed_tokens: sums.tokens.unwrap_or_default(),
-        retrieval_count: sums.retrieval_count.unwrap_or_default(),
-        last_retrieved_at: last_retrieval.flatten().map(|it| it.0),
-        miss_count,
-        last_missed_at: last_missed_at.map(|it| it.0),
-        embedding_tokens_this_month: usage.unwrap_or_default(),
-        ..BaseStats::default()
-    };
+impl Numbers {
+    fn into_stats(self) -> Result<BaseStats, DbError> {
+        let Self { by_status, sums, last_retrieval, misses, usage, limits } = self;
+        let MissesRow { count: miss_count, last_at } = misses.unwrap_or_default();
+        let mut stats = BaseStats {
+            size_bytes: sums.size_bytes.unwrap_or_default(),
+            byte_limit: limits.bytes,
+            document_limit: limits.documents,
+            chunk_count: sums.chunk_count.unwrap_or_default(),
+            indexed_tokens: sums.tokens.unwrap_or_default(),
+            retrieval_count: sums.retrieval_count.unwrap_or_default(),
+            last_retrieved_at: last_retrieval.map(|it| it.0),
+            miss_count,
+            last_missed_at: last_at.map(|it| it.0),
+            embedding_tokens_this_month: usage.unwrap_or_default(),
+            ..BaseStats::default()
+        };
 
-    for (status, count) in by_status {
-        match parse_status(&status)? {
-            DocumentStatus::Pending => stats.pending = count,
-            DocumentStatus::Processing => stats.processing = count,
-            DocumentStatus::Ready => stats.ready = count,
-            DocumentStatus::Failed => stats.failed = count,
+        for (status, count) in by_status {
+            match parse_status(&status)? {
+                DocumentStatus::Pending => stats.pending = count,
+                DocumentStatus::Processing => stats.processing = count,
+                DocumentStatus::Ready => stats.ready = count,
+                DocumentStatus::Failed => stats.failed = count,
+            }
         }
-    }
 
-    Ok(stats)
+        Ok(stats)
+    }
 }
