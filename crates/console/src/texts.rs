@@ -12,6 +12,7 @@ mod en;
 pub(crate) mod errors;
 pub(crate) mod field_errors;
 mod licence_errors;
+pub(crate) mod settings;
 pub(crate) mod sign_in;
 
 use pia_identity::{FirstAdminError, Violation};

@@ -17,6 +17,7 @@ use crate::page_context::{PageContext, PageResult, path_segment};
 use crate::proof::{ProvedForm, SECRET_VALUE};
 use crate::routes::pages::{form, page};
 use crate::texts::common;
+use crate::texts::settings::description;
 use crate::ui::table::Tone;
 use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View};
@@ -31,7 +32,7 @@ const INTRO: Text = Text::new(
      Instanzen des Servers. Einstellungen, die einen Neustart brauchen, lassen sich nur in Dateien \
      oder der Umgebung ändern.",
 );
-const SEARCH: Text = Text::new("Name of the setting", "Name der Einstellung");
+const SEARCH: Text = Text::new("Name or description", "Name oder Beschreibung");
 const AREA: Text = Text::new("Area", "Bereich");
 const ALL_AREAS: Text = Text::new("All", "Alle");
 const SETTING: Text = Text::new("Setting", "Einstellung");
@@ -109,7 +110,7 @@ async fn list(page: PageContext) -> PageResult {
     let searched_text = page.query("search").trim().to_lowercase();
     let area = page.query("area");
     let mut settings = load_settings(&page).await?;
-    settings.retain(|it| it.setting.key.to_lowercase().contains(&searched_text));
+    settings.retain(|it| is_found(&page, &it.setting.key, &searched_text));
     let mut unused = page.run(|api| async move { api.settings.unused().await }).await?;
     unused.retain(|it| area.is_empty() && it.key.to_lowercase().contains(&searched_text));
 
@@ -128,6 +129,17 @@ async fn list(page: PageContext) -> PageResult {
         .section(search_section);
 
     Ok(page.render(sections.into_iter().fold(view, View::section)))
+}
+
+/// Returns whether the name or the description of a setting contains a text, which is in
+/// lower case.
+fn is_found(page: &PageContext, key: &str, text: &str) -> bool {
+    [key, description_text(page, key)].iter().any(|it| it.to_lowercase().contains(text))
+}
+
+/// Returns the description of a setting; empty for none.
+fn description_text(page: &PageContext, key: &str) -> &'static str {
+    description(key).map(|it| page.t(it)).unwrap_or_default()
 }
 
 /// Returns the settings of an area, if there are any.
@@ -196,7 +208,8 @@ fn settings_search(page: &PageContext) -> Search {
 
 fn setting_row(page: &PageContext, setting: &RunningSetting) -> Row {
     Row::new(vec![
-        Cell::link(&setting.key, path_of(&setting.key)),
+        Cell::link(&setting.key, path_of(&setting.key))
+            .detail(description_text(page, &setting.key)),
         value_cell(page, setting),
         source_cell(page, setting),
     ])
@@ -287,6 +300,7 @@ async fn setting_view(
         .ok_or_else(ApiError::not_found)?;
     let path = path_of(&setting.key);
     let view = View::new(&setting.key)
+        .intro(description_text(page, &setting.key))
         .below(page.t(TITLE), "admin/settings")
         .section(facts_section(page, &setting, change.as_ref()).await?);
     if setting.needs_restart {

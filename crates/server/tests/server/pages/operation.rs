@@ -163,6 +163,7 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
 
     let all_page = ada.get("/admin/settings").await.text();
     let search_page = ada.get("/admin/settings?search=server%3Aname").await.text();
+    let described_page = ada.get("/admin/settings?search=Authenticator%20Apps").await.text();
     let area_page = ada.get("/admin/settings?area=email").await.text();
     let empty_page = ada.get("/admin/settings?search=nothing").await.text();
     let name_page = ada.get("/admin/settings/Server:Name").await.text();
@@ -182,9 +183,14 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
         search_page.contains("Pia of Ada") && !search_page.contains("Smtp:Host"),
         "{search_page}"
     );
+    assert!(
+        described_page.contains("Server:Name") && !described_page.contains("Smtp:Host"),
+        "{described_page}"
+    );
     assert!(area_page.contains("Smtp:Host") && !area_page.contains("Server:Name"), "{area_page}");
     assert!(empty_page.contains("No entries found"), "{empty_page}");
     assert!(name_page.contains("Environment") && name_page.contains("Server__Name"), "{name_page}");
+    assert!(name_page.contains("authenticator apps and passkeys"), "{name_page}");
     assert!(!name_page.contains("/change\""), "{name_page}");
     for choice in ["open", "invitation", "closed"] {
         assert!(choice_page.contains(&format!("<option value=\"{choice}\"")), "{choice_page}");
