@@ -1,5 +1,6 @@
 //! Descriptions of settings.
 
+mod accounts;
 mod server;
 
 use crate::ui::Text;
@@ -11,7 +12,7 @@ pub(crate) fn description(key: &str) -> Option<Text> {
 
 /// Patterns of keys, in which `*` stands for any segment, with their descriptions.
 fn descriptions() -> impl Iterator<Item = &'static (&'static str, Text)> {
-    [server::SERVER].into_iter().flatten()
+    [accounts::ACCOUNTS, server::SERVER].into_iter().flatten()
 }
 
 fn find(key: &str) -> Option<Text> {
