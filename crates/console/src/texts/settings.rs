@@ -1,6 +1,7 @@
 //! Descriptions of settings.
 
 mod accounts;
+mod email;
 mod server;
 
 use crate::ui::Text;
@@ -12,7 +13,7 @@ pub(crate) fn description(key: &str) -> Option<Text> {
 
 /// Patterns of keys, in which `*` stands for any segment, with their descriptions.
 fn descriptions() -> impl Iterator<Item = &'static (&'static str, Text)> {
-    [accounts::ACCOUNTS, server::SERVER].into_iter().flatten()
+    [accounts::ACCOUNTS, email::EMAIL, server::SERVER].into_iter().flatten()
 }
 
 fn find(key: &str) -> Option<Text> {
