@@ -2,6 +2,7 @@
 
 mod accounts;
 mod email;
+mod models;
 mod server;
 
 use crate::ui::Text;
@@ -13,7 +14,7 @@ pub(crate) fn description(key: &str) -> Option<Text> {
 
 /// Patterns of keys, in which `*` stands for any segment, with their descriptions.
 fn descriptions() -> impl Iterator<Item = &'static (&'static str, Text)> {
-    [accounts::ACCOUNTS, email::EMAIL, server::SERVER].into_iter().flatten()
+    [accounts::ACCOUNTS, email::EMAIL, models::MODELS, server::SERVER].into_iter().flatten()
 }
 
 fn find(key: &str) -> Option<Text> {
@@ -55,6 +56,23 @@ mod tests {
 
             assert!(!english.is_empty() && !german.is_empty(), "{pattern}");
             assert_ne!(english, german, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn names_in_keys_match_patterns_and_models_share_their_descriptions() {
+        let model = description("Ai:Model").expect("a description");
+        let entry_model = description("Ai:Providers:0:Model").expect("a description");
+
+        assert_eq!(description("Ai:Modes:Research:Model"), Some(model));
+        assert_ne!(entry_model, model);
+        assert_eq!(
+            description("Ai:Providers:12:CreditRates:InputPerMillion"),
+            description("Ai:CreditRates:InputPerMillion"),
+        );
+        assert_eq!(description("OAuth:google:Scopes"), description("OAuth:oidc:Scopes"));
+        for unknown in ["Ai", "OAuth:google", "OAuth:google:Scopes:0", "Ai:Modes:Research"] {
+            assert_eq!(description(unknown), None, "{unknown}");
         }
     }
 }
