@@ -1,6 +1,7 @@
 //! Descriptions of settings.
 
 mod accounts;
+mod calls;
 mod email;
 mod models;
 mod server;
@@ -14,7 +15,9 @@ pub(crate) fn description(key: &str) -> Option<Text> {
 
 /// Patterns of keys, in which `*` stands for any segment, with their descriptions.
 fn descriptions() -> impl Iterator<Item = &'static (&'static str, Text)> {
-    [accounts::ACCOUNTS, email::EMAIL, models::MODELS, server::SERVER].into_iter().flatten()
+    [accounts::ACCOUNTS, calls::CALLS, email::EMAIL, models::MODELS, server::SERVER]
+        .into_iter()
+        .flatten()
 }
 
 fn find(key: &str) -> Option<Text> {
