@@ -3,6 +3,7 @@
 mod accounts;
 mod calls;
 mod email;
+mod knowledge;
 mod models;
 mod server;
 
@@ -15,9 +16,16 @@ pub(crate) fn description(key: &str) -> Option<Text> {
 
 /// Patterns of keys, in which `*` stands for any segment, with their descriptions.
 fn descriptions() -> impl Iterator<Item = &'static (&'static str, Text)> {
-    [accounts::ACCOUNTS, calls::CALLS, email::EMAIL, models::MODELS, server::SERVER]
-        .into_iter()
-        .flatten()
+    [
+        accounts::ACCOUNTS,
+        calls::CALLS,
+        email::EMAIL,
+        knowledge::KNOWLEDGE,
+        models::MODELS,
+        server::SERVER,
+    ]
+    .into_iter()
+    .flatten()
 }
 
 fn find(key: &str) -> Option<Text> {
