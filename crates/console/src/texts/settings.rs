@@ -1,6 +1,7 @@
 //! Descriptions of settings.
 
 mod accounts;
+mod assignments;
 mod calls;
 mod email;
 mod knowledge;
@@ -18,6 +19,7 @@ pub(crate) fn description(key: &str) -> Option<Text> {
 fn descriptions() -> impl Iterator<Item = &'static (&'static str, Text)> {
     [
         accounts::ACCOUNTS,
+        assignments::ASSIGNMENTS,
         calls::CALLS,
         email::EMAIL,
         knowledge::KNOWLEDGE,
