@@ -5,8 +5,10 @@ mod assignments;
 mod calls;
 mod email;
 mod knowledge;
+mod limits;
 mod models;
 mod server;
+mod sync;
 
 use crate::ui::Text;
 
@@ -23,8 +25,10 @@ fn descriptions() -> impl Iterator<Item = &'static (&'static str, Text)> {
         calls::CALLS,
         email::EMAIL,
         knowledge::KNOWLEDGE,
+        limits::LIMITS,
         models::MODELS,
         server::SERVER,
+        sync::SYNC,
     ]
     .into_iter()
     .flatten()
