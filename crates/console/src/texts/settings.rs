@@ -7,7 +7,9 @@ mod email;
 mod knowledge;
 mod limits;
 mod models;
+mod records;
 mod server;
+mod storage;
 mod sync;
 
 use crate::ui::Text;
@@ -27,7 +29,9 @@ fn descriptions() -> impl Iterator<Item = &'static (&'static str, Text)> {
         knowledge::KNOWLEDGE,
         limits::LIMITS,
         models::MODELS,
+        records::RECORDS,
         server::SERVER,
+        storage::STORAGE,
         sync::SYNC,
     ]
     .into_iter()
