@@ -14,8 +14,8 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::form;
 use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::{form, planted};
 
 on_both_databases!(
     a_model_is_tested,
@@ -24,6 +24,7 @@ on_both_databases!(
     a_test_email_reaches_the_administrator,
     the_last_runs_of_maintenance_are_listed,
     settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
+    each_setting_is_described_in_both_languages,
     the_reason_of_an_invalid_setting_is_quoted_on_german_pages,
     a_secret_setting_keeps_its_blanks_and_its_error_leads_to_the_field,
     a_setting_that_is_no_longer_used_is_removed,
@@ -202,6 +203,32 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
     assert!(german_empty_refusal.text().contains("die Einstellung zurück"));
     assert_eq!(app.count("setting_overrides").await, 0);
     assert!(german_page.contains("den Server neu"), "{german_page}");
+}
+
+async fn each_setting_is_described_in_both_languages(database: TestDatabase) {
+    let upstream = planted::upstream("Hello").await;
+    let config = planted::with_everything(database, &upstream)
+        .with("Ai__Modes__Assistant__Model", "large-model")
+        .with("Ai__Providers__0__Id", "small")
+        .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
+        .with("Ai__Providers__0__Endpoint", "http://127.0.0.1:9")
+        .with("Ai__Providers__0__Model", "small-model");
+    let app = start_with_admin(config).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    for (language, heading) in [("en", "Setting"), ("de", "Einstellung")] {
+        let page = ada.get(&format!("/admin/settings?lang={language}")).await.text();
+        let label = format!("data-label=\"{heading}\">");
+        let cells: Vec<_> =
+            page.split(&label).skip(1).filter_map(|it| it.split("</td>").next()).collect();
+
+        for key in ["Ai:Modes:Assistant:Model", "Ai:Providers:0:Model", "OAuth:oidc:Scopes"] {
+            assert!(cells.iter().any(|it| it.contains(key)), "{key}: {page}");
+        }
+        for cell in cells {
+            assert!(cell.contains("<span class=\"detail\">"), "no description: {cell}");
+        }
+    }
 }
 
 async fn the_reason_of_an_invalid_setting_is_quoted_on_german_pages(database: TestDatabase) {
