@@ -156,6 +156,10 @@ pub(crate) struct RefusalTexts {
     pub(crate) no_page: NoticeTexts,
     pub(crate) foreign_form: NoticeTexts,
     pub(crate) forbidden: NoticeTexts,
+    /// The account owes its declaration as a business.
+    pub(crate) undeclared: NoticeTexts,
+    /// The account owes the verification of its address.
+    pub(crate) unverified: NoticeTexts,
     pub(crate) too_long: NoticeTexts,
     pub(crate) unlicensed: NoticeTexts,
     pub(crate) too_many: NoticeTexts,

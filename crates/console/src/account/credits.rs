@@ -1,7 +1,7 @@
 //! Remaining credits of one's own account.
 
 use pia_assistant::{ApiKeyBudget, CreditStock, CreditView, Gauge, WeekGauge};
-use pia_web::{ApiError, Route};
+use pia_web::{AccountScope, ApiError, Route};
 
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::account_page;
@@ -44,7 +44,8 @@ const TOP_UP: Text = Text::new("Top-ups", "Aufladungen");
 const TOP_UP_RENEWAL: Text = Text::new("Do not expire", "Verfallen nicht");
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![account_page("/account/credits", |it| it.to(show))]
+    let accounts = AccountScope::Complete;
+    vec![Route { accounts, ..account_page("/account/credits", |it| it.to(show)) }]
 }
 
 async fn show(page: PageContext) -> PageResult {

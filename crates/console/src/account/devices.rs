@@ -3,7 +3,7 @@
 use pia_e2ee::{Device, DeviceRow, KeyState, ListedDevice};
 use pia_kernel::Unavailable;
 use pia_policy::Feature;
-use pia_web::{ApiError, PathId, Route};
+use pia_web::{AccountScope, ApiError, PathId, Route};
 
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -68,11 +68,12 @@ const LAST_KEY: Text = Text::new(
 const PATH: &str = "account/devices";
 
 pub(super) fn routes() -> Vec<Route> {
-    let feature = Some(Feature::E2ee);
+    let licensed =
+        |route| Route { accounts: AccountScope::Complete, feature: Some(Feature::E2ee), ..route };
     vec![
-        Route { feature, ..account_page("/account/devices", |it| it.to(list)) },
-        Route { feature, ..account_page("/account/devices/{id}", |it| it.to(show)) },
-        Route { feature, ..account_form("/account/devices/{id}/remove", |it| it.to(remove)) },
+        licensed(account_page("/account/devices", |it| it.to(list))),
+        licensed(account_page("/account/devices/{id}", |it| it.to(show))),
+        licensed(account_form("/account/devices/{id}/remove", |it| it.to(remove))),
     ]
 }
 

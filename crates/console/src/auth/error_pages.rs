@@ -12,9 +12,11 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpRequest, HttpResponse};
 use pia_web::{Dialect, reads_pages};
 
-use super::notice::refusal;
+use super::notice::{is_incomplete, refusal};
 use super::page_request::PageRequest;
+use crate::page_context::root;
 use crate::sign_in::login_redirect;
+use crate::texts::common;
 
 /// Middleware around the gates: renders their errors, and 404 responses, as
 /// pages if a browser requested a page or is on its way to a provider and back;
@@ -44,6 +46,10 @@ pub async fn render_errors<B: MessageBody + 'static>(
     if !request.method().is_safe() {
         // The path of a form may be no page.
         layout.switch.clear();
+    }
+    if is_incomplete(response.response()) {
+        let label = common::COMPLETE_ACCOUNT.of(layout.language);
+        layout.home = Some((format!("{}account", root(request)), label));
     }
     let page = refusal(layout, response.response());
 

@@ -9,6 +9,11 @@ use pia_web::ApiError;
 use super::page_layout::{PageLayout, render};
 use crate::texts::NoticeTexts;
 
+/// Code of the refusal of an account that owes its declaration.
+const UNDECLARED: &str = "business_profile_incomplete";
+/// Code of the refusal of an account that owes the verification of its address.
+const UNVERIFIED: &str = "email_not_verified";
+
 /// Message with a heading.
 #[derive(Template)]
 #[template(path = "notice.html")]
@@ -50,6 +55,8 @@ pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> Http
         StatusCode::FORBIDDEN => match error_code(response) {
             Some("csrf_rejected") => refusals.foreign_form,
             Some("forbidden") => refusals.forbidden,
+            Some(UNDECLARED) => refusals.undeclared,
+            Some(UNVERIFIED) => refusals.unverified,
             _ => refusals.unlicensed,
         },
         StatusCode::NOT_FOUND => refusals.no_page,
@@ -76,6 +83,11 @@ pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> Http
     }
 
     page
+}
+
+/// Returns whether a request was refused because the account is incomplete.
+pub(super) fn is_incomplete<B>(response: &HttpResponse<B>) -> bool {
+    matches!(error_code(response), Some(UNDECLARED | UNVERIFIED))
 }
 
 /// Returns the code of the error that a response was made from.

@@ -36,17 +36,26 @@ pub(crate) fn form(path: &'static str, handler: Handler) -> Route {
 /// Returns the row of a page for the administrators and managers with these
 /// roles.
 pub(crate) fn page_for(roles: &'static [Role], path: &'static str, handler: Handler) -> Route {
-    page_row(path, Access::ConsolePage(roles), AcceptedCredentials::ConsoleCookie, handler)
+    console_row(path, Access::ConsolePage(roles), handler)
 }
 
 /// Returns the row of a page about the group in its path, for administrators
 /// and for the group's managers.
 pub(crate) fn group_page(path: &'static str, handler: Handler) -> Route {
-    let access = Access::GroupPage(&[Role::OrgManager]);
-    page_row(path, access, AcceptedCredentials::ConsoleCookie, handler)
+    console_row(path, Access::GroupPage(&[Role::OrgManager]), handler)
 }
 
-/// Returns the row of a page about one's own account.
+/// Returns the row of a page of the console, which an account opens once it is complete, as the
+/// JSON routes of the console.
+fn console_row(path: &'static str, access: Access, handler: Handler) -> Route {
+    Route {
+        accounts: AccountScope::Complete,
+        ..page_row(path, access, AcceptedCredentials::ConsoleCookie, handler)
+    }
+}
+
+/// Returns the row of a page about one's own account, on which an account is also completed.
+/// Pages of what the account is used for replace `accounts`.
 pub(crate) fn account_page(path: &'static str, handler: Handler) -> Route {
     page_row(path, Access::AccountPage, AcceptedCredentials::BrowserCookie, handler)
 }

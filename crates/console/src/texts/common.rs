@@ -20,6 +20,7 @@ pub(crate) const NOT_LICENSED: Text = Text::new(
 );
 pub(crate) const TO_CONSOLE: Text = Text::new("Back to the overview", "Zurück zur Übersicht");
 pub(crate) const TO_ACCOUNT: Text = Text::new("Back to your account", "Zurück zu Ihrem Konto");
+pub(crate) const COMPLETE_ACCOUNT: Text = Text::new("Open your profile", "Profil öffnen");
 pub(crate) const AS_TABLE: Text = Text::new("Show as a table", "Als Tabelle anzeigen");
 pub(crate) const SEARCH: Text = Text::new("Search", "Suchen");
 pub(crate) const SEARCH_LIST: Text = Text::new("Search this list", "Liste durchsuchen");

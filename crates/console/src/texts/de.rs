@@ -225,6 +225,20 @@ pub(super) static TEXTS: Texts = Texts {
                  wenn Sie sie brauchen.",
             ],
         },
+        undeclared: NoticeTexts {
+            title: "Geben Sie zuerst Ihr Unternehmen an",
+            paragraphs: &[
+                "Dieser Server ist nur für Unternehmen. Geben Sie in Ihrem Profil an, für welches \
+                 Unternehmen Sie ihn nutzen, und versuchen Sie es dann noch einmal.",
+            ],
+        },
+        unverified: NoticeTexts {
+            title: "Bestätigen Sie zuerst Ihre E-Mail-Adresse",
+            paragraphs: &[
+                "Öffnen Sie den Link aus unserer E-Mail und versuchen Sie es dann noch einmal. In \
+                 Ihrem Profil können Sie eine neue E-Mail anfordern.",
+            ],
+        },
         too_long: NoticeTexts {
             title: "Zu viel Text",
             paragraphs: &[

@@ -210,6 +210,20 @@ pub(super) static TEXTS: Texts = Texts {
                 "Your role does not include this page. Ask an administrator if you need it.",
             ],
         },
+        undeclared: NoticeTexts {
+            title: "Declare your business first",
+            paragraphs: &[
+                "This server is for businesses only. Declare on your profile which company you use \
+                 it for, then try this again.",
+            ],
+        },
+        unverified: NoticeTexts {
+            title: "Verify your email address first",
+            paragraphs: &[
+                "Open the link that we emailed you, then try this again. You can request another \
+                 email on your profile.",
+            ],
+        },
         too_long: NoticeTexts {
             title: "Too much text",
             paragraphs: &["The form is longer than allowed. Go back and shorten it."],

@@ -4,13 +4,17 @@ use pia_server_testkit::emails::{emails_to, link_to, target};
 use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
+use serde_json::json;
 
 use super::form;
-use super::signed_in::{Visitor, sign_in};
+use super::html::PageParts;
+use super::signed_in::{ADA, Visitor, sign_in, start_with_admin};
 
-on_both_databases!(an_address_is_changed_by_a_link_to_the_new_one);
+on_both_databases!(
+    an_address_is_changed_by_a_link_to_the_new_one,
+    an_incomplete_account_opens_only_pages_that_complete_or_secure_it,
+);
 
-const ADA: &str = "ada@example.org";
 const NEW: &str = "ada@engines.example";
 
 async fn an_address_is_changed_by_a_link_to_the_new_one(database: TestDatabase) {
@@ -52,4 +56,45 @@ async fn an_address_is_changed_by_a_link_to_the_new_one(database: TestDatabase) 
     }
     let to_old: Vec<_> = emails_to(&app, ADA).await.into_iter().map(|it| it.template).collect();
     assert_eq!(to_old, ["address-change-requested", "address-changed"]);
+}
+
+async fn an_incomplete_account_opens_only_pages_that_complete_or_secure_it(database: TestDatabase) {
+    const UNDECLARED: &str = "Declare your business first";
+    let app = start_with_admin(TestConfig::on(database)).await;
+    app.reload(&json!({ "LocalAuth": { "RequireBusinessDeclaration": true } }));
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let csrf = ("csrfToken", &*ada.csrf_token().await);
+    let group = form(&[csrf, ("name", "Small")]);
+    let declaration = form(&[csrf, ("companyName", "Ada & Co"), ("actingAsBusiness", "true")]);
+
+    let of_program = ada.send("POST", "/api/admin/groups", &[], "").await;
+    let of_form = ada.post("/admin/groups", &[], &group).await;
+    let count_before = app.count("user_groups").await;
+    for path in ["/admin", "/admin/my-group", "/admin/knowledge", "/account/credits"] {
+        let page = ada.get(path).await;
+        assert_eq!(page.status, 403, "{path}: {}", page.text());
+        assert!(page.text().contains(UNDECLARED), "{path}: {}", page.text());
+    }
+    for part in ["", "/email", "/security", "/passkeys", "/api-keys", "/sessions", "/data"] {
+        let page = ada.get(&format!("/account{part}")).await;
+        assert_eq!(page.status, 200, "{part}: {}", page.text());
+    }
+    let declared = ada.post("/account", &[], &declaration).await;
+    let of_complete = ada.post("/admin/groups", &[], &group).await;
+    app.reload(&json!({ "LocalAuth": { "RequireEmailVerification": true } }));
+    let of_unverified = ada.get("/admin/groups?lang=de").await;
+
+    assert_eq!(of_program.refusal(), (403, "business_profile_incomplete"));
+    assert_eq!(of_form.status, 403, "{}", of_form.text());
+    assert!(of_form.text().contains(UNDECLARED), "{}", of_form.text());
+    assert!(PageParts::parse(&of_form.text()).links.contains(&"../account".to_owned()));
+    assert_eq!(count_before, 1);
+    assert_eq!(declared.status, 303, "{}", declared.text());
+    assert_eq!(of_complete.status, 303, "{}", of_complete.text());
+    assert_eq!(app.count("user_groups").await, 2);
+    let unverified_text = of_unverified.text();
+    assert_eq!(of_unverified.status, 403, "{unverified_text}");
+    assert!(unverified_text.contains("Bestätigen Sie zuerst"), "{unverified_text}");
+    let links = PageParts::parse(&unverified_text).links;
+    assert!(links.contains(&"../account?lang=de".to_owned()), "{links:?}");
 }
