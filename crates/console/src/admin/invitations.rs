@@ -70,7 +70,7 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    if typed_role(&form) == Role::Admin
+    if typed_role(&form) != Role::User
         && let Some(question) = ask_for_proof(&page, &form).await?
     {
         return Ok(question);

@@ -48,7 +48,7 @@ fn end_sessions() -> Route {
         &[UNKNOWN],
     );
     let path = "/api/admin/users/{id}/end-sessions";
-    secure(path, docs, KIB, |route| route.to(security::end_sessions))
+    proved(secure(path, docs, KIB, |route| route.to(security::end_sessions)))
 }
 
 fn lift_wait() -> Route {

@@ -76,8 +76,8 @@ pub(super) fn write(
     }
 }
 
-/// Returns a row that needs a recent proof of the session's owner: it loses data, hands out or
-/// revokes a credential, spends credits, or changes who may sign in or do what.
+/// Returns a row that needs a recent proof of the session's owner: it is hard to undo, hands out
+/// a secret, gives a person more rights, or changes what clients enforce or run.
 pub(super) fn proved(route: Route) -> Route {
     Route { proof_check: ProofCheck::AtGate, ..route }
 }

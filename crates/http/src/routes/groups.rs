@@ -146,9 +146,9 @@ fn move_user() -> Route {
         ResponseDoc::Json(wire::<auth::Done>),
         &[(404, "There is no such user or group: `not_found`.")],
     );
-    write(Method::PUT, "/api/admin/users/{id}/group", docs, 4 * KIB, |route| {
+    proved(write(Method::PUT, "/api/admin/users/{id}/group", docs, 4 * KIB, |route| {
         route.to(groups::move_user)
-    })
+    }))
 }
 
 fn effective() -> Route {

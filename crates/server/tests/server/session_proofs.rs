@@ -44,6 +44,8 @@ const PROVED: &str = "
     DELETE /api/admin/scim-tokens/{id}
     PUT    /api/admin/settings/{key}
     DELETE /api/admin/settings/{key}
+    POST   /api/admin/users/{id}/end-sessions
+    PUT    /api/admin/users/{id}/group
     POST   /api/admin/users/{id}/lift-wait
 ";
 

@@ -54,7 +54,11 @@ async fn grant_role(page: &PageContext, user: UserId, form: &FormFields) -> Resu
     page.run(|api| async move { api.administration.roles.grant(by, user, role).await }).await
 }
 
-async fn move_to_group(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn move_to_group(
+    page: PageContext,
+    PathId(id): PathId,
+    ProvedForm(form): ProvedForm,
+) -> PageResult {
     let by = Some(page.user());
     let user = UserId(id);
     let group = GroupId(Uuid::try_parse(form.text("group")).unwrap_or_default());
@@ -62,7 +66,11 @@ async fn move_to_group(page: PageContext, PathId(id): PathId, form: FormFields) 
     finish(&page, user, &form, moved, "moved").await
 }
 
-async fn end_sessions(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn end_sessions(
+    page: PageContext,
+    PathId(id): PathId,
+    ProvedForm(form): ProvedForm,
+) -> PageResult {
     let by = page.user();
     let user = UserId(id);
     let ended = page

@@ -28,9 +28,10 @@ on_both_databases!(
     a_dangerous_act_does_nothing_without_a_proof,
 );
 
-/// All forms with their [`ProofNeed`]. A new form must be added here too. It needs a proof if it
-/// loses data, hands out or revokes a credential, spends credits, or changes who may sign in or
-/// do what.
+/// All forms with their [`ProofNeed`]. A new form must be added here too. It needs a proof if it is
+/// hard to undo, hands out a secret, gives a person more rights, or changes what clients enforce
+/// or run. It needs none if it changes an everyday setting, or assigns something to groups, which
+/// is undone in the same form.
 const FORMS: &str = "
     never     /account
     itself    /account/api-keys
@@ -132,8 +133,8 @@ const FORMS: &str = "
     always    /admin/settings/{key}/reset
     always    /admin/users/{id}/api-keys/{part}/revoke
     always    /admin/users/{id}/deactivate
-    never     /admin/users/{id}/end-sessions
-    never     /admin/users/{id}/group
+    always    /admin/users/{id}/end-sessions
+    always    /admin/users/{id}/group
     always    /admin/users/{id}/lift-wait
     always    /admin/users/{id}/reactivate
     always    /admin/users/{id}/reset-factor
@@ -441,14 +442,18 @@ async fn plan_acts(app: &TestApp) -> Vec<Act> {
         .find(|it| uuid::Uuid::try_parse(it).is_ok())
         .expect("a device");
     let group = created.body["id"].as_str().expect("an id");
+    let bob = app.sign_up("bob@example.org").await;
+    let bob = bob.user_id();
 
     vec![
         act(format!("{DEFAULT_GROUP}/top-up"), &[("credits", "5")], "Group.ToppedUp"),
         act(format!("/admin/groups/{group}/delete"), &[], "Group.Deleted"),
+        act(format!("/admin/users/{bob}/end-sessions"), &[], "account.sessions_ended"),
         act("/admin/scim", &[("name", "IdP"), ("scopes", "users")], "ScimToken.Created"),
         act("/admin/connectors", &[("name", "Robots")], "Connector.Created"),
         act("/admin/connectors", MCP_SERVER, "Connector.Created"),
         act("/admin/invitations", &[("role", "admin")], "invitation.created"),
+        act("/admin/invitations", &[("role", "kb_manager")], "invitation.created"),
         act(format!("/account/devices/{device}/remove"), &[], "device.revoked"),
         act(format!("/account/passkeys/{passkey}/remove"), &[], "passkey.removed"),
     ]
