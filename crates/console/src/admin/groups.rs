@@ -101,7 +101,7 @@ async fn change_settings(
     Ok(())
 }
 
-async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn assign(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm) -> PageResult {
     let by = page.user();
     let policy =
         form.some("policy").map(|it| ClientPolicyId(Uuid::try_parse(&it).unwrap_or_default()));

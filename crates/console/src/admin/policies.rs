@@ -67,7 +67,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn save(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm) -> PageResult {
     let contents = Contents::typed(&form);
     let id = ClientPolicyId(id);
     match submit_change(&page, id, &contents, expected_version(&form)).await {
@@ -91,12 +91,20 @@ async fn submit_change(
     page.run(|api| async move { api.client_policies.replace(by, id, draft, expected).await }).await
 }
 
-async fn publish(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn publish(
+    page: PageContext,
+    PathId(id): PathId,
+    ProvedForm(form): ProvedForm,
+) -> PageResult {
     let result = assign(&page, &form, Some(ClientPolicyId(id))).await;
     finish_assignment(&page, ClientPolicyId(id), result).await
 }
 
-async fn withdraw(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn withdraw(
+    page: PageContext,
+    PathId(id): PathId,
+    ProvedForm(form): ProvedForm,
+) -> PageResult {
     let result = assign(&page, &form, None).await;
     finish_assignment(&page, ClientPolicyId(id), result).await
 }

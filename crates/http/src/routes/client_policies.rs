@@ -139,9 +139,9 @@ fn replace() -> Route {
         ],
     );
 
-    write(Method::PUT, "/api/admin/client-policies/{id}", docs, POLICY_BODY, |route| {
+    proved(write(Method::PUT, "/api/admin/client-policies/{id}", docs, POLICY_BODY, |route| {
         route.to(policies::replace)
-    })
+    }))
 }
 
 fn delete() -> Route {
@@ -159,9 +159,9 @@ fn delete() -> Route {
         ],
     );
 
-    write(Method::DELETE, "/api/admin/client-policies/{id}", docs, KIB, |route| {
+    proved(write(Method::DELETE, "/api/admin/client-policies/{id}", docs, KIB, |route| {
         route.to(policies::delete)
-    })
+    }))
 }
 
 fn versions() -> Route {
@@ -223,7 +223,7 @@ fn assign() -> Route {
         ResponseDoc::Json(wire::<policies::GroupClientPolicy>),
         &[(400, "There is no such client policy: `client_policy_not_found`."), UNKNOWN_GROUP],
     );
-    write(Method::PUT, "/api/admin/groups/{id}/client-policy", docs, 4 * KIB, |route| {
+    proved(write(Method::PUT, "/api/admin/groups/{id}/client-policy", docs, 4 * KIB, |route| {
         route.to(policies::assign)
-    })
+    }))
 }

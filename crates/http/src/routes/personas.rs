@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{admin_docs, read, write};
+use super::client_policies::{admin_docs, proved, read, write};
 use crate::admin::personas;
 use crate::auth;
 
@@ -45,13 +45,13 @@ pub(super) fn routes() -> Vec<Route> {
         ),
         create(),
         replace(),
-        write(
+        proved(write(
             Method::DELETE,
             PERSONA,
             admin_docs("Deletes a managed persona.", None, done(), &[UNKNOWN]),
             KIB,
             |route| route.to(personas::delete),
-        ),
+        )),
         assign(),
         write(
             Method::PUT,

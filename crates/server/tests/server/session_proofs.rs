@@ -25,6 +25,8 @@ on_both_databases!(
 const PROVED: &str = "
     POST   /api/admin/certificates
     DELETE /api/admin/certificates/{id}
+    PUT    /api/admin/client-policies/{id}
+    DELETE /api/admin/client-policies/{id}
     POST   /api/admin/client-policies/{id}/versions/{number}/restore
     POST   /api/admin/connectors
     DELETE /api/admin/connectors/{id}
@@ -33,8 +35,10 @@ const PROVED: &str = "
     DELETE /api/admin/connectors/{id}/tokens
     DELETE /api/admin/connectors/{id}/tokens/{tokenId}
     DELETE /api/admin/groups/{id}
+    PUT    /api/admin/groups/{id}/client-policy
     POST   /api/admin/groups/{id}/top-ups
     DELETE /api/admin/knowledge-bases/{id}
+    DELETE /api/admin/managed-personas/{id}
     PUT    /api/admin/license
     DELETE /api/admin/operators/{id}
     PUT    /api/admin/operators/{id}/webhook

@@ -77,7 +77,7 @@ const FORMS: &str = "
     never     /admin/first-steps/test-email
     never     /admin/groups
     always    /admin/groups/{id}/delete
-    never     /admin/groups/{id}/policy
+    always    /admin/groups/{id}/policy
     never     /admin/groups/{id}/rename
     never     /admin/groups/{id}/settings
     always    /admin/groups/{id}/top-up
@@ -123,10 +123,10 @@ const FORMS: &str = "
     never     /admin/policies
     never     /admin/policies/check
     always    /admin/policies/{id}/delete
-    never     /admin/policies/{id}/publish
-    never     /admin/policies/{id}/save
+    always    /admin/policies/{id}/publish
+    always    /admin/policies/{id}/save
     always    /admin/policies/{id}/versions/{number}/restore
-    never     /admin/policies/{id}/withdraw
+    always    /admin/policies/{id}/withdraw
     always    /admin/scim
     always    /admin/scim/{id}/revoke
     always    /admin/settings/{key}/change
