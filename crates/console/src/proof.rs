@@ -18,6 +18,7 @@ use crate::account::owner_proofs::OwnerProofs;
 use crate::form_fields::FormFields;
 use crate::page_context::PageContext;
 use crate::ui::{Field, Form, Section, Text, View};
+use crate::upload::UploadForm;
 
 /// Name of the field with the proof.
 pub(crate) const PROOF: &str = "proof";
@@ -48,6 +49,10 @@ const USE_PASSKEY: Text = Text::new("Use a passkey", "Passkey verwenden");
 const ENTER_AGAIN: Text = Text::new(
     "Enter this again: it was not stored.",
     "Geben Sie dies erneut ein: Es wurde nicht gespeichert.",
+);
+const CHOOSE_AGAIN: Text = Text::new(
+    "Choose the file again: it was not stored.",
+    "Wählen Sie die Datei erneut aus: Sie wurde nicht gespeichert.",
 );
 
 /// Fields with secrets of forms that need a proof, by name: no page repeats their values.
@@ -91,6 +96,26 @@ pub(crate) async fn ask_for_proof(
     page: &PageContext,
     fields: &FormFields,
 ) -> Result<Option<HttpResponse>, ApiError> {
+    ask(page, fields, |form| form).await
+}
+
+/// Returns the page that asks for a proof of a form with a file, which is chosen again there;
+/// `None` if none is needed.
+pub(crate) async fn ask_for_upload_proof(
+    page: &PageContext,
+    upload: &UploadForm,
+    file: impl Fn() -> Field,
+) -> Result<Option<HttpResponse>, ApiError> {
+    let with_file = |form: Form| form.field(file().hint(page.t(CHOOSE_AGAIN))).with_files();
+    ask(page, &upload.fields, with_file).await
+}
+
+/// Returns the page that asks for a proof, with forms that `complete` adds to.
+async fn ask(
+    page: &PageContext,
+    fields: &FormFields,
+    complete: impl Fn(Form) -> Form,
+) -> Result<Option<HttpResponse>, ApiError> {
     let outcome = match fields.some(CREDENTIAL) {
         Some(credential) => page.prove_by_passkey(fields.secret(CHALLENGE), credential).await,
         None => page.require_owner(proof(fields)).await,
@@ -100,14 +125,16 @@ pub(crate) async fn ask_for_proof(
     let mut view = View::new(page.t(TITLE));
     if OwnerProofs::load(page).await?.has_any() {
         let field = Field::password(PROOF, page.t(LABEL), "current-password").hint(page.t(HINT));
-        let form = repeated_form(page, fields, CONFIRM).field(field);
+        let form = complete(repeated_form(page, fields, CONFIRM)).field(field);
         view = view.section(Section::new("owner", "").form(form));
     }
 
     if has_passkey(page).await? {
         let form = Form {
             script: "passkey-proof",
-            ..repeated_form(page, fields, USE_PASSKEY).hidden(CHALLENGE, "").hidden(CREDENTIAL, "")
+            ..complete(repeated_form(page, fields, USE_PASSKEY))
+                .hidden(CHALLENGE, "")
+                .hidden(CREDENTIAL, "")
         };
         view = view.section(Section::new("passkey", "").form(form));
     }

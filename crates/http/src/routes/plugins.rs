@@ -164,9 +164,13 @@ fn upload_package() -> Route {
         ResponseDoc::Json(wire::<admin::PackageResponse>),
         &[(400, "The signer is not trusted: `untrusted_signer`."), UNKNOWN, BUILT_IN],
     );
-    write(Method::PUT, "/api/admin/plugins/{id}/package", docs, MAX_PACKAGE_BYTES, |route| {
-        route.to(admin::upload_package)
-    })
+    proved(write(
+        Method::PUT,
+        "/api/admin/plugins/{id}/package",
+        docs,
+        MAX_PACKAGE_BYTES,
+        |route| route.to(admin::upload_package),
+    ))
 }
 
 fn upload_icon() -> Route {

@@ -44,6 +44,7 @@ const PROVED: &str = "
     PUT    /api/admin/operators/{id}/webhook
     DELETE /api/admin/operators/{id}/webhook
     DELETE /api/admin/plugins/{id}
+    PUT    /api/admin/plugins/{id}/package
     POST   /api/admin/scim-tokens
     DELETE /api/admin/scim-tokens/{id}
     PUT    /api/admin/settings/{key}

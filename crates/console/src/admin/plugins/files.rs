@@ -6,9 +6,10 @@ use pia_web::{ApiError, FieldError, PathId, Route};
 
 use super::super::policies::licensed_form;
 use super::finish_change;
-use super::view::TypedPlugin;
+use super::view::{TypedPlugin, package_field};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
+use crate::proof::ask_for_upload_proof;
 use crate::upload::UploadForm;
 
 const MIB: usize = 1024 * 1024;
@@ -33,6 +34,9 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
+    if let Some(question) = ask_for_upload_proof(&page, &form, || package_field(&page)).await? {
+        return Ok(question);
+    }
     let result = submit_package(&page, PluginId(id), form).await;
     finish_change(&page, PluginId(id), result, TypedPlugin::default()).await
 }

@@ -244,11 +244,16 @@ fn package_section(page: &PageContext, plugin: &PublishedPlugin, path: &str) -> 
         ]);
     }
 
-    let file = Field::file("package", page.t(PACKAGE), ".cab").hint(page.t(PACKAGE_HINT));
+    let file = package_field(page).hint(page.t(PACKAGE_HINT));
     let upload = Form::new(format!("{path}/package"), page.t(UPLOAD_PACKAGE)).with_files();
     let signers = Link { label: page.t(SIGNERS).to_owned(), path: "admin/certificates".to_owned() };
 
     section.form(upload.field(file)).links(vec![signers])
+}
+
+/// Returns the field in which a package is chosen.
+pub(super) fn package_field(page: &PageContext) -> Field {
+    Field::file("package", page.t(PACKAGE), ".cab")
 }
 
 async fn groups_section(

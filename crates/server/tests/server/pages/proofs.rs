@@ -18,12 +18,14 @@ use serde_json::json;
 use super::form;
 use super::html::PageParts;
 use super::signed_in::{ADA, Visitor, pages, start_with_admin, with_unknown_ids};
+use super::strangers::{MULTIPART, multipart};
 
 on_both_databases!(
     a_form_is_sent_again_with_the_proof_that_it_needs,
     a_passkey_of_the_account_is_a_proof,
     an_account_without_a_password_gives_other_proofs_only,
     a_secret_is_entered_again_instead_of_repeated,
+    a_file_is_chosen_again_with_the_proof,
     each_form_needs_a_proof_as_listed,
     a_dangerous_act_does_nothing_without_a_proof,
 );
@@ -117,7 +119,7 @@ const FORMS: &str = "
     always    /admin/plugins/{id}/delete
     never     /admin/plugins/{id}/groups
     never     /admin/plugins/{id}/icon
-    never     /admin/plugins/{id}/package
+    always    /admin/plugins/{id}/package
     never     /admin/plugins/{id}/remove-icon
     never     /admin/plugins/{id}/save
     never     /admin/policies
@@ -157,7 +159,12 @@ fn manual_clock() -> Arc<ManualClock> {
 async fn send(ada: &Visitor<'_>, path: &str, fields: &[(&str, &str)]) -> TestResponse {
     let token = ada.csrf_token().await;
     let fields = [&[("csrfToken", token.as_str())], fields].concat();
-    ada.post(path, &[], &form(&fields)).await
+    let answer = ada.post(path, &[], &form(&fields)).await;
+    if answer.status != 415 {
+        return answer;
+    }
+    // Forms with files are sent in another media type.
+    ada.send("POST", path, &[MULTIPART], &multipart(&fields)).await
 }
 
 /// Returns whether a form was answered by the page that asks for a proof.
@@ -309,6 +316,36 @@ async fn a_secret_is_entered_again_instead_of_repeated(database: TestDatabase) {
 
     assert_eq!(changed.status, 303, "{}", changed.text());
     assert_eq!(app.count("setting_overrides").await, 1);
+}
+
+async fn a_file_is_chosen_again_with_the_proof(database: TestDatabase) {
+    const CONTENT: &str = "no cabinet";
+    let clock = manual_clock();
+    let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = start_with_admin(config).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let plugin = [("name", "Tickets"), ("kind", "mcp_server")];
+    let created = send(&ada, "/admin/plugins", &plugin).await;
+    let page = created.header("location").expect("a location").trim_start_matches("../");
+    let id = page.split(['/', '?']).find(|it| it.len() == 36).expect("an id");
+    let path = format!("/admin/plugins/{id}/package");
+    clock.advance(STALE);
+
+    let question = send(&ada, &path, &[("package", CONTENT)]).await;
+    let without_file = send(&ada, &path, &[("proof", PASSWORD)]).await;
+    let with_file = send(&ada, &path, &[("package", CONTENT)]).await;
+
+    assert!(is_confirmation(&question), "{}", question.text());
+    assert!(question.text().contains("Choose the file again"), "{}", question.text());
+    assert!(!question.text().contains(CONTENT), "{}", question.text());
+    let parts = PageParts::parse(&question.text());
+    let proof_form = parts.form_with("proof").expect("a form with the proof");
+    assert!(proof_form.has_files);
+    assert!(proof_form.fields.iter().any(|it| it.name == "package" && it.kind == "file"));
+    assert_eq!(without_file.status, 400, "{}", without_file.text());
+    assert!(without_file.text().contains("Choose a file"), "{}", without_file.text());
+    assert_eq!(with_file.status, 400, "{}", with_file.text());
+    assert!(!with_file.text().contains("Choose a file."), "{}", with_file.text());
 }
 
 /// Need of a form for a proof, after a sign-in of more than ten minutes ago.

@@ -25,6 +25,8 @@ on_both_databases!(
     links_in_answers_to_refused_forms_lead_to_pages,
 );
 
+/// Media type of a form that [`multipart`] encodes.
+pub(super) const MULTIPART: (&str, &str) = ("content-type", "multipart/form-data; boundary=b");
 /// Element that no page of the server has.
 const ELEMENT: &str = "pia-markup";
 /// Characters that would end an attribute and a cell.
@@ -147,8 +149,7 @@ impl<'a> Walk<'a> {
         let pairs: Vec<_> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let answer = if form.has_files {
             let body = multipart(&pairs);
-            let headers = [("content-type", "multipart/form-data; boundary=b")];
-            self.visitor.send("POST", action, &headers, &body).await
+            self.visitor.send("POST", action, &[MULTIPART], &body).await
         } else {
             self.visitor.send("POST", action, &[FORM], &super::form(&pairs)).await
         };
@@ -175,10 +176,12 @@ fn markup(number: usize) -> String {
     format!("{number}{BREAKOUT}</textarea></title><{ELEMENT}>")
 }
 
-fn multipart(pairs: &[(&str, &str)]) -> String {
+/// Encodes a form with files, whose fields are `file` and `package`.
+pub(super) fn multipart(pairs: &[(&str, &str)]) -> String {
     let part = |(name, value): &(&str, &str)| {
+        let is_file = ["file", "package"].contains(name);
         let file_name =
-            if *name == "file" { format!("; filename=\"<{ELEMENT}>.txt\"") } else { String::new() };
+            if is_file { format!("; filename=\"<{ELEMENT}>.txt\"") } else { String::new() };
         format!(
             "--b\r\nContent-Disposition: form-data; name=\"{name}\"{file_name}\r\n\r\n{value}\r\n"
         )
