@@ -10,7 +10,7 @@ use super::owner_proofs::OwnerProofs;
 use super::security::links;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::routes::pages::{account_form, account_page};
+use crate::routes::pages::{account_change, account_form, account_page};
 use crate::texts::common;
 use crate::ui::view::SectionPart;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
@@ -63,7 +63,7 @@ const PATH: &str = "account/api-keys";
 pub(super) fn routes() -> Vec<Route> {
     vec![
         account_page("/account/api-keys", |it| it.to(list)),
-        account_form("/account/api-keys", |it| it.to(create)),
+        account_change("/account/api-keys", |it| it.to(create)),
         account_page("/account/api-keys/{id}", |it| it.to(show)),
         account_form("/account/api-keys/{id}/revoke", |it| it.to(revoke)),
     ]

@@ -8,7 +8,7 @@ use super::owner_proofs::OwnerProofs;
 use super::security::links;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::routes::pages::{account_form, account_page};
+use crate::routes::pages::{account_change, account_form, account_page};
 use crate::texts::common;
 use crate::ui::view::SectionPart;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
@@ -47,7 +47,7 @@ const PATH: &str = "account/app-passwords";
 pub(super) fn routes() -> Vec<Route> {
     vec![
         account_page("/account/app-passwords", |it| it.to(list)),
-        account_form("/account/app-passwords", |it| it.to(create)),
+        account_change("/account/app-passwords", |it| it.to(create)),
         account_page("/account/app-passwords/{id}", |it| it.to(show)),
         account_form("/account/app-passwords/{id}/revoke", |it| it.to(revoke)),
     ]

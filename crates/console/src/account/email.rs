@@ -7,7 +7,7 @@ use super::owner_proofs::OwnerProofs;
 use super::profile;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::routes::pages::{account_form, account_page};
+use crate::routes::pages::{account_change, account_page};
 use crate::ui::{Field, Form, Section, Text, View};
 
 pub(super) const TITLE: Text = Text::new("Change email address", "E-Mail-Adresse ändern");
@@ -32,9 +32,9 @@ const CONFIRM_PATH: &str = "account/email/confirm";
 pub(super) fn routes() -> Vec<Route> {
     vec![
         account_page("/account/email", |it| it.to(show)),
-        account_form("/account/email", |it| it.to(request)),
+        account_change("/account/email", |it| it.to(request)),
         account_page("/account/email/confirm", |it| it.to(show_confirmation)),
-        account_form("/account/email/confirm", |it| it.to(confirm)),
+        account_change("/account/email/confirm", |it| it.to(confirm)),
     ]
 }
 

@@ -2,13 +2,13 @@
 
 use actix_web::web::Data;
 use pia_identity::{Account, CustomerType, LOCAL, Provider, TraderDeclaration};
-use pia_web::{ApiError, Gates, Licensing, Route};
+use pia_web::{ApiError, Gates, Route};
 
 use super::email;
 use super::security::links;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
-use crate::routes::pages::{account_form, account_page};
+use crate::routes::pages::{account_change, account_page};
 use crate::texts::{common, sign_in};
 use crate::ui::form::SelectOption;
 use crate::ui::table::Tone;
@@ -61,11 +61,8 @@ pub(super) const PATH: &str = "account";
 pub(super) fn routes() -> Vec<Route> {
     vec![
         account_page("/account", |it| it.to(show)),
-        account_form("/account/name", |it| it.to(rename)),
-        Route {
-            licensing: Licensing::InForce,
-            ..account_form("/account", |it| it.to(declare_business))
-        },
+        account_change("/account/name", |it| it.to(rename)),
+        account_change("/account", |it| it.to(declare_business)),
     ]
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use pia_kernel::{FeedbackId, UserId, truncate};
 use pia_policy::{FeedbackChange, FeedbackEntry, FeedbackFilter, FeedbackStatus, Rating};
-use pia_web::{ApiError, Licensing, PathId, Route};
+use pia_web::{ApiError, PathId, Route};
 
 use super::bindings::{expected_version, find_emails, time_cell, user_cell, with_version};
 use crate::form_fields::FormFields;
@@ -57,10 +57,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/feedback", |it| it.to(list)),
         page("/admin/feedback/{id}", |it| it.to(show)),
-        Route {
-            licensing: Licensing::MayHaveEnded,
-            ..form("/admin/feedback/{id}/triage", |it| it.to(triage))
-        },
+        form("/admin/feedback/{id}/triage", |it| it.to(triage)),
     ]
 }
 

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use pia_kernel::UserId;
 use pia_policy::{Feature, ListedSetting, RunningSetting};
-use pia_web::{ApiError, Licensing, Route};
+use pia_web::{ApiError, Route};
 
 use super::bindings::{find_emails, user_cell};
 use super::models::test_call;
@@ -75,19 +75,17 @@ struct ServerState {
 }
 
 pub(super) fn routes() -> Vec<Route> {
-    // Settings can be changed without a licence that is in force, as on their own pages.
-    let renewing = |route| Route { licensing: Licensing::MayHaveEnded, ..route };
     let licensed = |feature, route| Route { feature: Some(feature), ..route };
     vec![
         page("/admin/first-steps", |it| it.to(show)),
-        renewing(form("/admin/first-steps/email", |it| it.to(set_up_email))),
+        form("/admin/first-steps/email", |it| it.to(set_up_email)),
         form("/admin/first-steps/test-email", |it| it.to(send_test_email)),
         licensed(
             Feature::AiProxy,
             form("/admin/first-steps/provider", |it| it.to(set_up_provider)),
         ),
         licensed(Feature::AiProxy, form("/admin/first-steps/test-call", |it| it.to(test_model))),
-        renewing(form("/admin/first-steps/registration", |it| it.to(set_registration))),
+        form("/admin/first-steps/registration", |it| it.to(set_registration)),
         licensed(
             Feature::GroupManagement,
             form("/admin/first-steps/group", |it| it.to(create_group)),

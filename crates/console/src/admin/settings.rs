@@ -9,7 +9,7 @@ mod areas;
 
 use actix_web::web::Path;
 use pia_policy::{ListedSetting, OverrideValue, RunningSetting, SettingOverride};
-use pia_web::{ApiError, Licensing, Route};
+use pia_web::{ApiError, Route};
 
 use super::bindings::{find_emails, time_cell, user_cell};
 use super::first_steps;
@@ -95,10 +95,9 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Returns the row of a form that changes a setting: the operator may configure
-/// the server without a licence.
+/// Returns the row of a form that changes a setting.
 fn setting_form(path: &'static str, handler: fn(actix_web::Route) -> actix_web::Route) -> Route {
-    Route { licensing: Licensing::MayHaveEnded, body_limit: FORM_BYTES, ..form(path, handler) }
+    Route { body_limit: FORM_BYTES, ..form(path, handler) }
 }
 
 /// Returns the settings in force, with their changes.

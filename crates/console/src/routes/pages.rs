@@ -61,7 +61,8 @@ pub(crate) fn account_page(path: &'static str, handler: Handler) -> Route {
 }
 
 /// Returns the row of a form about one's own account. Securing and deleting an
-/// account goes on with a licence that has expired.
+/// account goes on with a licence that has expired; other changes need one in force,
+/// as [`account_change`] requires.
 pub(crate) fn account_form(path: &'static str, handler: Handler) -> Route {
     Route {
         method: Method::POST,
@@ -69,6 +70,12 @@ pub(crate) fn account_form(path: &'static str, handler: Handler) -> Route {
         body_limit: 64 * KIB,
         ..account_page(path, handler)
     }
+}
+
+/// Returns the row of a form that changes one's own account or hands out a credential for
+/// programs, so the licence must be in force.
+pub(crate) fn account_change(path: &'static str, handler: Handler) -> Route {
+    Route { licensing: Licensing::InForce, ..account_form(path, handler) }
 }
 
 /// Returns the row of a page that is open before the sign-in.

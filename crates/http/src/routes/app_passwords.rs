@@ -43,7 +43,7 @@ fn create() -> Route {
         method: Method::POST,
         path: "/auth/app-passwords",
         access: Access::Owner,
-        licensing: Licensing::MayHaveEnded,
+        licensing: Licensing::InForce,
         credentials: AcceptedCredentials::Session,
         accounts: AccountScope::Any,
         feature: None,

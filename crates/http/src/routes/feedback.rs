@@ -71,5 +71,5 @@ fn update() -> Route {
         ],
     );
     let route = write(Method::PATCH, REPORT, docs, 32 * KIB, |route| route.to(triage::triage));
-    Route { licensing: Licensing::MayHaveEnded, feature: None, ..route }
+    Route { feature: None, ..route }
 }

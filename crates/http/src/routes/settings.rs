@@ -1,7 +1,7 @@
 //! Routes of settings that administrators change while the server runs.
 
 use actix_web::http::Method;
-use pia_web::{Licensing, ResponseDoc, Route, wire};
+use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
 use super::client_policies::{admin_docs, proved, read, write};
@@ -29,7 +29,9 @@ fn change() -> Route {
         ResponseDoc::Json(wire::<auth::Done>),
         &[UNKNOWN],
     );
-    unlicensed(proved(write(Method::PUT, SETTING, docs, 128 * KIB, |it| it.to(settings::change))))
+    with_any_licence(proved(write(Method::PUT, SETTING, docs, 128 * KIB, |it| {
+        it.to(settings::change)
+    })))
 }
 
 fn reset() -> Route {
@@ -39,11 +41,10 @@ fn reset() -> Route {
         ResponseDoc::Json(wire::<auth::Done>),
         &[UNKNOWN],
     );
-    unlicensed(proved(write(Method::DELETE, SETTING, docs, KIB, |it| it.to(settings::reset))))
+    with_any_licence(proved(write(Method::DELETE, SETTING, docs, KIB, |it| it.to(settings::reset))))
 }
 
-/// Removes the licence requirement: the operator may configure the server
-/// without one.
-fn unlicensed(route: Route) -> Route {
-    Route { licensing: Licensing::MayHaveEnded, feature: None, ..route }
+/// Removes the requirement of a feature: the server is configured with any licence.
+fn with_any_licence(route: Route) -> Route {
+    Route { feature: None, ..route }
 }

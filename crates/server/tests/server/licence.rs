@@ -291,6 +291,44 @@ async fn an_expired_licence_stops_writes_and_ai_calls() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_expired_licence_stops_changes_but_not_what_secures_an_account() {
+    const NOTHING: &str = "018f0000-0000-7000-8000-00000000dead";
+    let (_app, ada, clock) = ending().await;
+    let json_body = ("content-type", "application/json");
+    clock.advance(Duration::from_mins(2));
+
+    for (method, path) in [
+        ("POST", "/auth/api-keys".to_owned()),
+        ("POST", "/auth/app-passwords".to_owned()),
+        ("PUT", "/api/admin/settings/LocalAuth:Registration".to_owned()),
+        ("DELETE", "/api/admin/settings/LocalAuth:Registration".to_owned()),
+        ("PATCH", format!("/api/admin/ai-feedback/{NOTHING}")),
+        ("POST", "/admin/settings/LocalAuth:Registration/change".to_owned()),
+        ("POST", "/admin/first-steps/registration".to_owned()),
+        ("POST", format!("/admin/feedback/{NOTHING}/triage")),
+        ("POST", "/account/name".to_owned()),
+        ("POST", "/account/email".to_owned()),
+        ("POST", "/account/api-keys".to_owned()),
+        ("POST", "/account/app-passwords".to_owned()),
+    ] {
+        let answer = ada.send(method, &path, &[], b"").await;
+        assert_eq!(answer.refusal(), (403, "license_expired"), "{path}");
+    }
+    for (method, path, expected) in [
+        ("DELETE", format!("/auth/api-keys/{NOTHING}"), (404, "not_found")),
+        ("DELETE", format!("/auth/app-passwords/{NOTHING}"), (404, "not_found")),
+        ("DELETE", format!("/auth/sessions/{NOTHING}"), (404, "not_found")),
+        // Its caller has no session in a browser.
+        ("POST", format!("/account/api-keys/{NOTHING}/revoke"), (401, "unauthorized")),
+        ("POST", format!("/admin/users/{NOTHING}/deactivate"), (401, "unauthorized")),
+        ("PUT", "/api/admin/license".to_owned(), (401, "unauthorized")),
+    ] {
+        let answer = ada.send(method, &path, &[json_body], b"{}").await;
+        assert_eq!(answer.refusal(), expected, "{path}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_expired_licence_is_renewed_like_a_first_one() {
     let (app, ada, clock) = ending().await;
     clock.advance(Duration::from_mins(2));

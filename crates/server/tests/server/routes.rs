@@ -65,10 +65,10 @@ const EXPECTED: &str = "
     POST /auth/sessions/revoke-others  owner     ended  global
     DELETE /auth/sessions/{sessionId}  owner     ended  global
     GET  /auth/app-passwords       owner     ended      global
-    POST /auth/app-passwords       owner     ended      global
+    POST /auth/app-passwords       owner     licensed   global
     DELETE /auth/app-passwords/{appPasswordId}  owner  ended  global
     GET  /auth/api-keys            owner     ended      global
-    POST /auth/api-keys            owner     ended      global
+    POST /auth/api-keys            owner     licensed   global
     DELETE /auth/api-keys/{apiKeyId}  owner  ended      global
     GET  /auth/login-history       signed-in ended      global
     GET  /auth/mfa                 signed-in ended      global
@@ -161,7 +161,7 @@ const EXPECTED: &str = "
     POST /api/ai-feedback          signed-in ended      feedback
     GET  /api/admin/ai-feedback                  admins  ended     global
     GET  /api/admin/ai-feedback/{id}             admins  ended     global
-    PATCH /api/admin/ai-feedback/{id}            admins  ended     global
+    PATCH /api/admin/ai-feedback/{id}            admins  licensed  global
     GET  /api/certificates/trusted signed-in ended      global
     GET  /api/plugins/{pluginId}/cab   signed-in  ended  global
     GET  /api/plugins/{pluginId}/icon  signed-in  ended  global
@@ -182,8 +182,8 @@ const EXPECTED: &str = "
     GET  /api/admin/users                        admins  ended     global
     PUT  /api/admin/license                      admins  ended     global
     GET  /api/admin/settings                     admins  ended     global
-    PUT  /api/admin/settings/{key}               admins  ended     global
-    DELETE /api/admin/settings/{key}             admins  ended     global
+    PUT  /api/admin/settings/{key}               admins  licensed  global
+    DELETE /api/admin/settings/{key}             admins  licensed  global
     GET  /api/admin/users/{id}/effective         admins  ended     global
     GET  /api/admin/users/{id}/sessions          admins  ended     global
     POST /api/admin/users/{id}/end-sessions      admins  ended     global
@@ -382,6 +382,16 @@ fn is_page(route: &Route) -> bool {
     matches!(route.access, Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage)
 }
 
+/// Forms of one's own account that need a licence in force, as writing does.
+const CHANGES_OF_ACCOUNTS: [&str; 6] = [
+    "/account",
+    "/account/name",
+    "/account/email",
+    "/account/email/confirm",
+    "/account/api-keys",
+    "/account/app-passwords",
+];
+
 /// Pages follow one rule each, so they are not listed.
 #[test]
 fn pages_have_the_access_of_their_folders() {
@@ -404,20 +414,17 @@ fn pages_have_the_access_of_their_folders() {
             assert!(route.path.starts_with("/admin/groups/{id}"), "{}", route.path);
         }
         let writes = route.method == "POST";
-        // What an expired licence permits too: to secure the server, and to renew.
-        let always = ["/admin/users", "/admin/scim", "/admin/feedback", "/admin/audit"];
-        let renewing = [
-            "/admin/settings",
-            "/admin/licence",
-            "/admin/first-steps/email",
-            "/admin/first-steps/registration",
-        ];
-        let mut always = always.iter().chain(&renewing);
-        let may_end = is_account || always.any(|it| route.path.starts_with(it));
+        // What an expired licence permits too: to secure accounts and the server, and to renew.
+        let always = ["/admin/users", "/admin/scim", "/admin/audit", "/admin/licence"];
+        let may_end = if is_account {
+            !CHANGES_OF_ACCOUNTS.contains(&route.path)
+        } else {
+            always.iter().any(|it| route.path.starts_with(it))
+        };
         let is_expected = match route.licensing {
             Licensing::NotNeeded => false,
             Licensing::MayHaveEnded => !writes || may_end,
-            Licensing::InForce => writes,
+            Licensing::InForce => writes && !(is_account && may_end),
         };
         assert!(is_expected, "{}", route.path);
         assert!(writes || route.method == "GET", "{}", route.path);
