@@ -6,6 +6,7 @@ mod browsed;
 mod emails;
 mod features;
 mod first_steps;
+mod foreign;
 mod groups;
 mod html;
 mod lists;

@@ -156,7 +156,8 @@ fn manual_clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::new(SystemClock.now()))
 }
 
-async fn send(ada: &Visitor<'_>, path: &str, fields: &[(&str, &str)]) -> TestResponse {
+/// Sends a form with these fields and the CSRF token.
+pub(super) async fn send(ada: &Visitor<'_>, path: &str, fields: &[(&str, &str)]) -> TestResponse {
     let token = ada.csrf_token().await;
     let fields = [&[("csrfToken", token.as_str())], fields].concat();
     let answer = ada.post(path, &[], &form(&fields)).await;
