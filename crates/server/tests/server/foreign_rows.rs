@@ -45,8 +45,7 @@ fn routes_with_an_id() -> Vec<Route> {
     routes
 }
 
-/// Returns whether a row is a page. Pages call the use cases of the routes here,
-/// and the tests of pages open each with an unknown id.
+/// Returns whether a row is a page: `pages/foreign.rs` opens those with ids of others.
 fn is_page(route: &Route) -> bool {
     matches!(route.access, Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage)
 }
