@@ -77,7 +77,8 @@ pub(super) fn write(
 }
 
 /// Returns a row that needs a recent proof of the session's owner: it is hard to undo, hands out
-/// a secret, gives a person more rights, or changes what clients enforce or run.
+/// a secret, gives someone more rights or credits, or changes what the server or clients enforce
+/// or run.
 pub(super) fn proved(route: Route) -> Route {
     Route { proof_check: ProofCheck::AtGate, ..route }
 }

@@ -31,9 +31,9 @@ on_both_databases!(
 );
 
 /// All forms with their [`ProofNeed`]. A new form must be added here too. It needs a proof if it is
-/// hard to undo, hands out a secret, gives a person more rights, or changes what clients enforce
-/// or run. It needs none if it changes an everyday setting, or assigns something to groups, which
-/// is undone in the same form.
+/// hard to undo, hands out a secret, gives someone more rights or credits, or changes what the
+/// server or clients enforce or run. It needs none if it changes an everyday setting of a group,
+/// or what groups use: that is undone in the same place.
 const FORMS: &str = "
     never     /account
     itself    /account/api-keys
