@@ -207,8 +207,10 @@ impl AuditLog for SqlAuditLog {
     }
 
     async fn find(&self, id: Uuid) -> Result<Option<AuditRecord>, Unavailable> {
-        let entry = audit_entries::table.find(DbUid(id)).select(EntryRow::as_select());
-        let rows: Vec<EntryRow> = on_conn!(self.db.reader(), |conn| entry.load(conn).await?)?;
+        let entry = audit_entries::table.find(DbUid(id));
+        let rows: Vec<EntryRow> = on_conn!(self.db.reader(), |conn| {
+            entry.select(EntryRow::as_select()).load(conn).await?
+        })?;
         Ok(self.with_sides(rows).await?.pop())
     }
 
