@@ -261,7 +261,7 @@ impl PageContext {
 
     /// Renders a page with its frame, and with the confirmation that the query names
     /// unless it has another notice.
-    fn render_with(&self, status: StatusCode, mut view: View) -> HttpResponse {
+    pub(crate) fn render_with(&self, status: StatusCode, mut view: View) -> HttpResponse {
         if view.notice.is_none() {
             let confirmation = common::done(&self.query(CONFIRMATION));
             view.notice = confirmation.map(|text| Notice::new(self.t(text)));

@@ -7,7 +7,7 @@
 
 use actix_web::dev::Payload;
 use actix_web::error::InternalError;
-use actix_web::{Error, FromRequest, HttpRequest, HttpResponse};
+use actix_web::{Error, FromRequest, HttpRequest, HttpResponse, ResponseError as _};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use pia_identity::{FactorAnswer, ReauthProof};
@@ -31,7 +31,15 @@ const CREDENTIAL: &str = "credential";
 /// Fields that are not sent again.
 const NOT_REPEATED: [&str; 4] = ["csrfToken", PROOF, CHALLENGE, CREDENTIAL];
 
+/// Error of a form without a proof. It is no mistake of the sender.
+const PROOF_MISSING: &str = "fresh_sign_in_required";
+
 const TITLE: Text = Text::new("Confirm your identity", "Identität bestätigen");
+const INTRO: Text = Text::new(
+    "You signed in more than ten minutes ago. Confirm your identity to continue.",
+    "Sie haben sich vor mehr als zehn Minuten angemeldet. Bestätigen Sie Ihre Identität, um \
+     fortzufahren.",
+);
 const CONFIRM: Text = Text::new("Confirm", "Bestätigen");
 const LABEL: Text = Text::new("Password or code", "Passwort oder Code");
 const HINT: Text = Text::new(
@@ -122,7 +130,7 @@ async fn ask(
     };
     let Err(err) = outcome else { return Ok(None) };
 
-    let mut view = View::new(page.t(TITLE));
+    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO));
     if OwnerProofs::load(page).await?.has_any() {
         let field = Field::password(PROOF, page.t(LABEL), "current-password").hint(page.t(HINT));
         let form = complete(repeated_form(page, fields, CONFIRM)).field(field);
@@ -142,6 +150,10 @@ async fn ask(
         view = view.section(Section::new("owner", "").paragraph(page.t(NO_PROOF)));
     }
 
+    let (code, _) = err.code_and_message();
+    if code == PROOF_MISSING {
+        return Ok(Some(page.render_with(err.status_code(), view)));
+    }
     page.refuse(view, err).map(Some)
 }
 
