@@ -30,11 +30,24 @@ impl ErrorText {
     /// Creates the text of an error whose reason is known in English only: a text
     /// that the English message follows, or in English the message itself.
     pub(crate) fn quoting(language: Language, text: &str, message: &str) -> Self {
+        let message = sentence(message);
         match language {
             Language::En => Self::new(message),
-            Language::De => Self { text: text.to_owned(), quote: message.to_owned() },
+            Language::De => Self { text: text.to_owned(), quote: message },
         }
     }
+}
+
+/// Returns a message as a sentence, with a capital and a full stop.
+fn sentence(message: &str) -> String {
+    let mut characters = message.chars();
+    let mut sentence = String::new();
+    sentence.extend(characters.next().into_iter().flat_map(char::to_uppercase));
+    sentence.push_str(characters.as_str());
+    if !sentence.is_empty() && !sentence.ends_with(['.', '!', '?']) {
+        sentence.push('.');
+    }
+    sentence
 }
 
 impl Text {
@@ -67,6 +80,14 @@ impl Text {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_are_quoted_as_sentences() {
+        let english = |message| ErrorText::quoting(Language::En, "", message).text;
+
+        assert_eq!(english("the name must not be empty"), "The name must not be empty.");
+        assert_eq!(english("Enter a name."), "Enter a name.");
+    }
 
     #[test]
     fn values_replace_the_placeholders_and_are_not_searched_for_more() {
