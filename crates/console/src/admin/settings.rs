@@ -32,14 +32,14 @@ const INTRO: Text = Text::new(
      Instanzen des Servers. Einstellungen, die einen Neustart brauchen, lassen sich nur in Dateien \
      oder der Umgebung ändern.",
 );
-const SEARCH: Text = Text::new("Name or description", "Name oder Beschreibung");
+const SEARCH: Text = Text::new("Setting name", "Name der Einstellung");
 const AREA: Text = Text::new("Area", "Bereich");
 const ALL_AREAS: Text = Text::new("All", "Alle");
 const SETTING: Text = Text::new("Setting", "Einstellung");
 const VALUE: Text = Text::new("Value", "Wert");
 const VALUE_HINT: Text = Text::new(
-    "As in a file: `true`, `30s`, or a list separated by commas.",
-    "Wie in einer Datei: `true`, `30s` oder eine Liste, durch Kommas getrennt.",
+    "As in a settings file, such as true, 30s, or a list separated by commas.",
+    "Wie in einer Einstellungsdatei, etwa true, 30s oder eine durch Kommas getrennte Liste.",
 );
 const SOURCE: Text = Text::new("Source", "Herkunft");
 const DEFAULT: Text = Text::new("Default", "Standard");
@@ -50,7 +50,8 @@ const COMMAND_LINE: Text = Text::new("Command line", "Befehlszeile");
 const CONSOLE_SOURCE: &str = "the console";
 const ENVIRONMENT_SOURCE: &str = "the environment";
 const COMMAND_LINE_SOURCE: &str = "the command line";
-const SECRET: Text = Text::new("Secret, not shown", "Geheim, nicht angezeigt");
+const SECRET: Text = Text::new("Set, not displayed", "Gesetzt, nicht angezeigt");
+const NOT_SET: Text = Text::new("Not set", "Nicht gesetzt");
 const SECRET_HINT: Text = Text::new(
     "Stored encrypted with the master key, and never displayed.",
     "Wird mit dem Hauptschlüssel verschlüsselt gespeichert und nie angezeigt.",
@@ -220,12 +221,10 @@ pub(super) fn restart_hint(page: &PageContext, key: &str) -> String {
 }
 
 fn value_cell(page: &PageContext, setting: &RunningSetting) -> Cell {
-    match &setting.value {
-        Some(value) if !value.is_empty() => Cell::text(value),
-        None if setting.is_secret && setting.origin.is_some() => {
-            Cell::badge(page.t(SECRET), Tone::Neutral)
-        }
-        _ => Cell::text(page.t(NOT_SET)),
+    match (setting.is_secret, &setting.value) {
+        (true, _) if setting.origin.is_none() => Cell::text(page.t(NOT_SET)),
+        (true, _) => Cell::badge(page.t(SECRET), Tone::Neutral),
+        (false, value) => Cell::text(value.clone().unwrap_or_default()),
     }
 }
 

@@ -189,6 +189,9 @@ async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained
         "{described_page}"
     );
     assert!(area_page.contains("Smtp:Host") && !area_page.contains("Server:Name"), "{area_page}");
+    assert!(area_page.contains("Not set"), "{area_page}");
+    assert!(!area_page.contains("Set, not displayed"), "{area_page}");
+    assert!(all_page.contains("Set, not displayed"), "{all_page}");
     assert!(empty_page.contains("No entries found"), "{empty_page}");
     assert!(name_page.contains("Environment") && name_page.contains("Server__Name"), "{name_page}");
     assert!(name_page.contains("authenticator apps and passkeys"), "{name_page}");
