@@ -36,8 +36,8 @@ const VERSION: Text = Text::new("Version", "Version");
 const VERSION_HINT: Text = Text::new("1.0.0 if empty.", "Ohne Angabe 1.0.0.");
 const CONFIG: Text = Text::new("Configuration", "Konfiguration");
 const CONFIG_HINT: Text = Text::new(
-    "A JSON object that the apps read: `transport` (stdio or sse), `command`, `url` …",
-    "Ein JSON-Objekt, das die Apps lesen: `transport` (stdio oder sse), `command`, `url` …",
+    "A JSON object that the apps read: “transport” (stdio or sse), “command”, “url” …",
+    "Ein JSON-Objekt, das die Apps lesen: „transport“ (stdio oder sse), „command“, „url“ …",
 );
 const BUILT_IN: Text = Text::new("Part of the app", "Teil der App");
 const BUILT_IN_INTRO: Text = Text::new(

@@ -54,9 +54,9 @@ fn error_text(language: Language, err: &PolicyDocumentError) -> String {
             "Das Dokument muss ein JSON-Objekt sein.",
         ),
         PolicyDocumentError::UnknownSection => Text::new(
-            "The document has an unknown section. The sections are `defaults` and `enforce`.",
-            "Das Dokument hat einen unbekannten Abschnitt. Die Abschnitte sind `defaults` und \
-             `enforce`.",
+            "The document has an unknown section. The sections are “defaults” and “enforce”.",
+            "Das Dokument hat einen unbekannten Abschnitt. Die Abschnitte sind „defaults“ und \
+             „enforce“.",
         ),
         PolicyDocumentError::Duplicate => Text::new(
             "The document must not contain a section or setting twice.",
@@ -64,15 +64,15 @@ fn error_text(language: Language, err: &PolicyDocumentError) -> String {
         ),
         PolicyDocumentError::SectionNotAnObject(section) => {
             let text = Text::new(
-                "The section `{}` must be an object.",
-                "Der Abschnitt `{}` muss ein Objekt sein.",
+                "The section “{}” must be an object.",
+                "Der Abschnitt „{}“ muss ein Objekt sein.",
             );
             return text.fill(language, &[section]);
         }
         PolicyDocumentError::DeniedSetting { section, setting } => {
             let text = Text::new(
-                "The section `{}` must not set `{}`.",
-                "Der Abschnitt `{}` darf `{}` nicht setzen.",
+                "The section “{}” must not set “{}”.",
+                "Der Abschnitt „{}“ darf „{}“ nicht setzen.",
             );
             return text.fill(language, &[section, setting]);
         }
@@ -93,8 +93,8 @@ mod tests {
         };
 
         let list = r#"{"enforce":[]}"#;
-        assert_eq!(error(Language::De, list), "Der Abschnitt `enforce` muss ein Objekt sein.");
-        assert_eq!(error(Language::En, list), "The section `enforce` must be an object.");
+        assert_eq!(error(Language::De, list), "Der Abschnitt „enforce“ muss ein Objekt sein.");
+        assert_eq!(error(Language::En, list), "The section “enforce” must be an object.");
         assert_eq!(error(Language::De, "[]"), "Das Dokument muss ein JSON-Objekt sein.");
         let refusal = refused(Language::De, PolicyDocumentError::Malformed.into());
         let message = "Das Dokument muss gültiges JSON sein.";

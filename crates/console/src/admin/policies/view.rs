@@ -26,9 +26,9 @@ const CREATE: Text = Text::new("Create policy", "Richtlinie erstellen");
 const CONTENTS: Text = Text::new("Contents", "Inhalt");
 pub(super) const DOCUMENT: Text = Text::new("Document", "Dokument");
 const DOCUMENT_HINT: Text = Text::new(
-    "A JSON object with the sections `defaults` (members may change them) and `enforce` (they \
+    "A JSON object with the sections “defaults” (members may change them) and “enforce” (they \
      may not), at most 64 KiB.",
-    "Ein JSON-Objekt mit den Abschnitten `defaults` (von Mitgliedern änderbar) und `enforce` \
+    "Ein JSON-Objekt mit den Abschnitten „defaults“ (von Mitgliedern änderbar) und „enforce“ \
      (nicht änderbar), höchstens 64 KiB.",
 );
 const DESCRIPTION_HINT: Text =
