@@ -64,6 +64,7 @@ const BEARER_HINT: Text = Text::new(
     "Stored encrypted, and never shown again.",
     "Es wird verschlüsselt gespeichert und nie wieder angezeigt.",
 );
+const NEW: Text = Text::new("New connector", "Neuer Konnektor");
 const CREATE: Text = Text::new("Create connector", "Konnektor erstellen");
 
 type Handler = fn(actix_web::Route) -> actix_web::Route;
@@ -105,7 +106,7 @@ async fn list(page: PageContext) -> PageResult {
 
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
-        .action(page.t(CREATE), "admin/connectors/new")
+        .action(page.t(NEW), "admin/connectors/new")
         .action(page.t(pods::TITLE), "admin/connectors/pods")
         .section(Section::new("connectors", "").table(table));
 
@@ -193,7 +194,7 @@ async fn new_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErro
     // If one of the two forms was refused, the page has that one only.
     let is_refused = form.all("name").next().is_some();
     let is_mcp = form.all("mcp").next().is_some();
-    let mut view = View::new(page.t(CREATE)).below(page.t(TITLE), "admin/connectors");
+    let mut view = View::new(page.t(NEW)).below(page.t(TITLE), "admin/connectors");
     if !is_refused || !is_mcp {
         view = view.section(new_of_pods_section(page, form, &groups));
     }

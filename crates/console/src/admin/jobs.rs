@@ -23,8 +23,8 @@ const STARTED: Text = Text::new("Last started", "Zuletzt begonnen");
 const FINISHED: Text = Text::new("Last finished", "Zuletzt beendet");
 const INSTANCE: Text = Text::new("Instance", "Instanz");
 const INSTANCE_HINT: Text = Text::new(
-    "An instance is shown with its host and process.",
-    "Eine Instanz wird mit ihrem Rechner und Prozess angezeigt.",
+    "Instances are named by host and process ID.",
+    "Instanzen sind nach Rechner und Prozess-ID benannt.",
 );
 const NOT_RUN: Text = Text::new("Not run yet", "Noch nicht gelaufen");
 const RUNNING: Text = Text::new("Running", "Läuft");

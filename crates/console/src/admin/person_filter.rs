@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::page_context::PageContext;
 use crate::ui::{Field, Text};
 
-const PERSON: Text = Text::new("Email address of a person", "E-Mail-Adresse einer Person");
+const PERSON: Text = Text::new("Email address", "E-Mail-Adresse");
 const UNKNOWN_PERSON: Text =
     Text::new("No account has this address.", "Kein Konto hat diese Adresse.");
 /// Parameter with the address or id.

@@ -15,7 +15,6 @@ use crate::ui::{Field, Search, Text};
 
 const SEARCH: Text = Text::new("Search the audit log", "Audit-Protokoll durchsuchen");
 const ACTION: Text = Text::new("Action", "Aktion");
-const ALL_ACTIONS: Text = Text::new("All", "Alle");
 const SINCE: Text = Text::new("From (UTC)", "Von (UTC)");
 const UNTIL: Text = Text::new("To (UTC)", "Bis (UTC)");
 const NOT_A_DAY: Text =

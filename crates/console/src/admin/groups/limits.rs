@@ -13,7 +13,7 @@ pub(in crate::admin) fn quota_label(quota: Quota) -> Text {
             Text::new("Documents in knowledge bases", "Dokumente in Wissensdatenbanken")
         }
         Quota::KnowledgeStorageBytes => {
-            Text::new("Size of all documents in bytes", "Größe aller Dokumente in Byte")
+            Text::new("Total size of documents", "Gesamtgröße der Dokumente")
         }
         Quota::MonthlyEmbeddingTokens => {
             Text::new("Embedded tokens per month", "Eingebettete Token pro Monat")
@@ -21,9 +21,7 @@ pub(in crate::admin) fn quota_label(quota: Quota) -> Text {
         Quota::ManagedPersonas => {
             Text::new("Personas assigned to the group", "Der Gruppe zugewiesene Personas")
         }
-        Quota::UserStorageBytes => {
-            Text::new("Storage of each member in bytes", "Speicher je Mitglied in Byte")
-        }
+        Quota::UserStorageBytes => Text::new("Storage per member", "Speicher je Mitglied"),
     }
 }
 
@@ -31,19 +29,19 @@ pub(in crate::admin) fn quota_label(quota: Quota) -> Text {
 pub(in crate::admin) fn budget_label(period: BudgetPeriod) -> Text {
     match period {
         BudgetPeriod::Hourly => {
-            Text::new("Credits per member and hour", "Credits je Mitglied und Stunde")
+            Text::new("Credits per member per hour", "Credits je Mitglied und Stunde")
         }
         BudgetPeriod::Daily => {
-            Text::new("Credits per member and day", "Credits je Mitglied und Tag")
+            Text::new("Credits per member per day", "Credits je Mitglied und Tag")
         }
         BudgetPeriod::Weekly => {
-            Text::new("Credits per member and week", "Credits je Mitglied und Woche")
+            Text::new("Credits per member per week", "Credits je Mitglied und Woche")
         }
         BudgetPeriod::GroupDaily => {
-            Text::new("Credits of the group per day", "Credits der Gruppe pro Tag")
+            Text::new("Group credits per day", "Credits der Gruppe pro Tag")
         }
         BudgetPeriod::GroupWeekly => {
-            Text::new("Credits of the group per week", "Credits der Gruppe pro Woche")
+            Text::new("Group credits per week", "Credits der Gruppe pro Woche")
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::texts::common;
 use crate::ui::form::SelectOption;
 use crate::ui::{Cell, Field, Form, Section, Text, format};
 
-const TITLE: Text = Text::new("Settings of members", "Einstellungen der Mitglieder");
+const TITLE: Text = Text::new("Member settings", "Einstellungen der Mitglieder");
 const INTRO: Text = Text::new(
     "Empty fields use the server’s default. Changes apply from the next request.",
     "Für leere Felder gilt die Vorgabe des Servers. Änderungen gelten ab der nächsten Anfrage.",
@@ -30,10 +30,10 @@ const POOL_OPTION: Text = Text::new(
     "Members share unused weekly credits in the following week",
     "Mitglieder teilen sich in der Folgewoche, was von ihren Wochen-Credits übrig bleibt",
 );
-const MODE: Text = Text::new("Model for the mode {}", "Modell für den Modus {}");
-const TYPES: Text = Text::new("Models by type of persona", "Modelle nach Persona-Typ");
-const TYPE: Text = Text::new("Model for personas of the type {}", "Modell für den Persona-Typ {}");
-const NEW_TYPE: Text = Text::new("Another type of persona", "Weiterer Persona-Typ");
+const MODE: Text = Text::new("Model for {} mode", "Modell für den Modus {}");
+const TYPES: Text = Text::new("Models by persona type", "Modelle nach Persona-Typ");
+const TYPE: Text = Text::new("Model for {} personas", "Modell für den Persona-Typ {}");
+const NEW_TYPE: Text = Text::new("Another persona type", "Weiterer Persona-Typ");
 const NEW_TYPE_HINT: Text = Text::new(
     "Chats with personas of this type use the next model.",
     "Chats mit Personas dieses Typs nutzen das folgende Modell.",
@@ -58,6 +58,7 @@ const TYPE_NAME: Text = Text::new(
 );
 const USED: Text = Text::new("Usage", "Verbrauch");
 const TOP_UP: Text = Text::new("Top-ups left", "Übrige Aufladungen");
+const BYTES: Text = Text::new("In bytes. {}", "In Byte. {}");
 const POOL_LEFT: Text = Text::new("Pool left this week", "Übriger Pool dieser Woche");
 const OF: Text = Text::new("{} of {}", "{} von {}");
 
@@ -80,6 +81,10 @@ fn quota_field(page: &PageContext, settings: &GroupSettings, quota: Quota) -> Fi
     let hint = match quota.default_limit() {
         Some(limit) => page.fill(DEFAULT, &[&quota_value(page.language, quota, limit)]),
         None => page.t(BY_SETTINGS).to_owned(),
+    };
+    let hint = match quota {
+        Quota::KnowledgeStorageBytes | Quota::UserStorageBytes => page.fill(BYTES, &[&hint]),
+        _ => hint,
     };
     number_field(&quota_name(quota), page.t(quota_label(quota)), own_limit).hint(hint)
 }

@@ -19,7 +19,7 @@ use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 use crate::upload::{UploadForm, UploadedFile};
 
-const UPLOAD: Text = Text::new("Upload a file", "Datei hochladen");
+const UPLOAD: Text = Text::new("Upload file", "Datei hochladen");
 const UPLOAD_HINT: Text = Text::new(
     "PDF, Word, PowerPoint, Excel, HTML, CSV, email (.eml), Markdown or plain text, up to 10 MiB.",
     "PDF, Word, PowerPoint, Excel, HTML, CSV, E-Mail (.eml), Markdown oder reiner Text, bis \

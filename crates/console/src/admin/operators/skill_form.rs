@@ -8,7 +8,7 @@ use crate::page_context::PageContext;
 use crate::ui::form::SelectOption;
 use crate::ui::{Field, Form, Text};
 
-const NAME: Text = Text::new("Name of the skill", "Name der Fähigkeit");
+const NAME: Text = Text::new("Skill name", "Name der Fähigkeit");
 const NAME_HINT: Text = Text::new(
     "Clients refer to the skill by this name. Use letters, digits, hyphens, dots and underscores.",
     "Unter diesem Namen sprechen Clients die Fähigkeit an. Verwenden Sie Buchstaben ohne Umlaute, \

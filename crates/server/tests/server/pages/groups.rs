@@ -59,13 +59,13 @@ async fn models_of_a_group_are_chosen_from_the_catalogue(database: TestDatabase)
     for part in [
         "<option value=\"gone\" selected>gone (not in the catalogue)</option>",
         "<option value=\"small\" selected>small</option>",
-        "Model for personas of the type review",
+        "Model for review personas",
         "value=\"large\" checked>",
         "value=\"small\" checked>",
     ] {
         assert!(after.contains(part), "{part}: {after}");
     }
-    assert!(!after.contains("Model for personas of the type code"), "{after}");
+    assert!(!after.contains("Model for code personas"), "{after}");
     assert!(!after.contains("value=\"gone\" checked>"), "{after}");
     assert!(refused.contains("Wählen Sie ein Modell des Katalogs."), "{refused}");
 }
