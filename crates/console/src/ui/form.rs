@@ -36,6 +36,8 @@ pub(crate) struct Field {
     /// Name in the submitted form.
     pub(crate) name: String,
     pub(crate) label: String,
+    /// True if only screen readers read the label, as it repeats the heading above the form.
+    pub(crate) is_label_hidden: bool,
     /// Hint below the label; empty for none.
     pub(crate) hint: String,
     /// True if the browser requires a value.

@@ -208,8 +208,11 @@ impl Section {
         self.part(SectionPart::Table(Box::new(table)))
     }
 
-    /// Adds a form.
-    pub(crate) fn form(self, form: Form) -> Self {
+    /// Adds a form. Labels that repeat the heading are for screen readers only.
+    pub(crate) fn form(self, mut form: Form) -> Self {
+        for field in &mut form.fields {
+            field.is_label_hidden = field.label == self.title;
+        }
         self.part(SectionPart::Form(Box::new(form)))
     }
 
@@ -226,5 +229,24 @@ impl Section {
     /// Adds a paragraph.
     pub(crate) fn paragraph(self, text: impl Into<String>) -> Self {
         self.part(SectionPart::Paragraph(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_that_repeats_the_heading_is_hidden() {
+        let form = Form::new("admin/groups", "Save changes")
+            .field(Field::text("groups", "Groups", ""))
+            .field(Field::text("name", "Name", ""));
+
+        let mut view = View::new("Sales").section(Section::new("groups", "Groups").form(form));
+        let fields = view.forms_mut().flat_map(|it| &it.fields);
+        let hidden_labels: Vec<_> =
+            fields.filter(|it| it.is_label_hidden).map(|it| it.label.as_str()).collect();
+
+        assert_eq!(hidden_labels, ["Groups"]);
     }
 }
