@@ -116,6 +116,11 @@ impl Form {
         self.field(Field::hidden(name, value))
     }
 
+    /// Returns whether a field is required. Only beside one are the others marked as optional.
+    pub(crate) fn has_required_field(&self) -> bool {
+        self.fields.iter().any(|it| it.is_required)
+    }
+
     /// Marks it as destroying something.
     pub(crate) fn danger(self) -> Self {
         Self { is_danger: true, ..self }
@@ -275,5 +280,19 @@ impl Field {
         let hint = (!self.hint.is_empty()).then(|| format!("{id}-hint"));
         let error = (!self.error.is_empty()).then(|| format!("{id}-fault"));
         [hint, error].into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_of_optional_fields_has_no_required_field() {
+        let form = Form::new("admin/groups", "Save changes").hidden("group", "1");
+        let form = form.field(Field::text("limit", "Limit", "").optional());
+
+        assert!(!form.has_required_field());
+        assert!(form.field(Field::text("name", "Name", "")).has_required_field());
     }
 }
