@@ -27,7 +27,7 @@ const OVERVIEW: Text = Text::new("Overview", "Übersicht");
 const STORAGE: Text = Text::new("Storage of the group", "Speicher der Gruppe");
 const STORAGE_USED: Text =
     Text::new("This knowledge base: {} · limit: {}", "Diese Wissensdatenbank: {} · Limit: {}");
-const UP_TO: Text = Text::new("The group may have {}", "Die Gruppe darf {} haben");
+const UP_TO: Text = Text::new("Limit of the group: {}", "Limit der Gruppe: {}");
 const PASSAGES: Text = Text::new("Searchable passages", "Durchsuchbare Abschnitte");
 const TOKENS: Text = Text::new("{} tokens", "{} Token");
 const TOKENS_THIS_MONTH: Text =
