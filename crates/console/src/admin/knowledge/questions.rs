@@ -42,7 +42,7 @@ async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
         page.run(|api| async move { api.knowledge.questions.page(group, request).await }).await?;
     let path = format!("admin/knowledge/{id}/questions");
     let rows = unanswered.items.iter().map(|it| {
-        let delete = Form::new(format!("{path}/{}/delete", it.id), page.t(common::DELETE));
+        let delete = Form::new(format!("{path}/{}/delete", it.id), page.t(common::DELETE)).danger();
         Row::new(vec![
             Cell::text(it.text.as_str()),
             Cell::number(format::number(page.language, it.count)),
