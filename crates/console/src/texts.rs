@@ -161,6 +161,7 @@ pub(crate) struct RefusalTexts {
     /// The account owes the verification of its address.
     pub(crate) unverified: NoticeTexts,
     pub(crate) too_long: NoticeTexts,
+    pub(crate) no_license: NoticeTexts,
     pub(crate) unlicensed: NoticeTexts,
     pub(crate) too_many: NoticeTexts,
     pub(crate) unavailable: NoticeTexts,

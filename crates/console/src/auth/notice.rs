@@ -9,10 +9,8 @@ use pia_web::ApiError;
 use super::page_layout::{PageLayout, render};
 use crate::texts::NoticeTexts;
 
-/// Code of the refusal of an account that owes its declaration.
-const UNDECLARED: &str = "business_profile_incomplete";
-/// Code of the refusal of an account that owes the verification of its address.
-const UNVERIFIED: &str = "email_not_verified";
+/// Error of a server without a valid licence.
+const NO_LICENCE: &str = "no_license";
 
 /// Message with a heading.
 #[derive(Template)]
@@ -51,8 +49,10 @@ impl Notice {
 /// Renders the page for a refused request.
 pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> HttpResponse {
     let refusals = &layout.texts.refusals;
+    let code = error_code(response);
     let texts = match response.status() {
-        StatusCode::FORBIDDEN => match error_code(response) {
+        StatusCode::FORBIDDEN => match code {
+            Some(NO_LICENCE) => refusals.no_license,
             Some("csrf_rejected") => refusals.foreign_form,
             Some("forbidden") => refusals.forbidden,
             Some(UNDECLARED) => refusals.undeclared,
@@ -66,12 +66,16 @@ pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> Http
         status if status.is_client_error() => refusals.broken_form,
         _ => refusals.failed,
     };
-    let home = layout.home.clone();
+    let link = if code == Some(NO_LICENCE) {
+        // The other pages are refused too.
+        let root = layout.base.trim_end_matches("auth/");
+        Some((format!("{root}admin/setup"), layout.texts.front.set_up))
+    } else {
+        layout.home.clone()
+    };
+
     let mut notice = Notice::new(layout, texts);
-    // Without a licence, that page is refused too.
-    if let Some((page, label)) = home
-        && error_code(response) != Some("no_license")
-    {
+    if let Some((page, label)) = link {
         notice = notice.with_link(page, label);
     }
 

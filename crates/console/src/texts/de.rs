@@ -245,6 +245,11 @@ pub(super) static TEXTS: Texts = Texts {
                 "Die Eingaben sind länger als erlaubt. Gehen Sie zurück und kürzen Sie sie.",
             ],
         },
+        no_license: NoticeTexts {
+            title: "Noch keine Lizenz",
+            paragraphs: &["Dieser Server hat keine gültige Lizenz. Installieren Sie eine auf der \
+                 Einrichtungsseite."],
+        },
         unlicensed: NoticeTexts {
             title: "Nicht in der Lizenz enthalten",
             paragraphs: &["Die Lizenz dieses Servers erlaubt das nicht. Wenden Sie sich an die \

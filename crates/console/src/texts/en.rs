@@ -228,6 +228,10 @@ pub(super) static TEXTS: Texts = Texts {
             title: "Too much text",
             paragraphs: &["The form is longer than allowed. Go back and shorten it."],
         },
+        no_license: NoticeTexts {
+            title: "No licence yet",
+            paragraphs: &["This server has no valid licence. Install one on the setup page."],
+        },
         unlicensed: NoticeTexts {
             title: "Not included in the licence",
             paragraphs: &[

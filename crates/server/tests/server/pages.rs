@@ -238,7 +238,8 @@ async fn without_a_licence_pages_are_refused_with_their_style() {
     let page = open(&app, REGISTER).await;
 
     assert!(page.status == 403 && is_page(&page), "{}", page.text());
-    assert!(page.text().contains("The licence of this server"), "{}", page.text());
+    assert!(page.text().contains("This server has no valid licence"), "{}", page.text());
+    assert!(page.text().contains("href=\"../admin/setup\""), "{}", page.text());
     assert_eq!(open(&app, "/auth/style.css").await.status, 200);
 }
 
