@@ -27,6 +27,7 @@ const EMPTY: Text = Text::new(
     "Sie haben keine Passkeys. Fügen Sie einen auf diesem Gerät oder einem Sicherheitsschlüssel \
      hinzu.",
 );
+const NONE: Text = Text::new("You have no passkeys.", "Sie haben keine Passkeys.");
 const UNAVAILABLE: Text = Text::new(
     "Passkeys cannot be used at this server’s address.",
     "Unter der Adresse dieses Servers lassen sich keine Passkeys verwenden.",
@@ -90,11 +91,12 @@ async fn list(page: PageContext, pages: Data<AccountPages>) -> PageResult {
         caption: page.t(TITLE).to_owned(),
         columns: passkey_columns(&page),
         rows: entries.iter().map(|it| passkey_row(&page, it)).collect(),
-        empty: page.t(if pages.has_passkeys { EMPTY } else { UNAVAILABLE }).to_owned(),
+        empty: page.t(if pages.has_passkeys { EMPTY } else { NONE }).to_owned(),
         ..Table::default()
     };
 
-    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO));
+    let intro = if pages.has_passkeys { INTRO } else { UNAVAILABLE };
+    let mut view = View::new(page.t(TITLE)).intro(page.t(intro));
     if pages.has_passkeys {
         view = view.action(page.t(ADD), "account/passkeys/new");
     }
