@@ -14,6 +14,10 @@ use crate::ui::{ErrorText, Text};
 /// German text before the English message of an error that is not listed.
 const REFUSED: &str = "Das war nicht möglich. Gemeldeter Grund, auf Englisch:";
 
+/// Text above a page whose fields have the errors.
+pub(crate) const MARKED_FIELDS: Text =
+    Text::new("Check the marked fields.", "Prüfen Sie die markierten Felder.");
+
 /// Returns the text of an error in a language. An error whose code is not listed has the
 /// message of the JSON API.
 pub(crate) fn text(language: Language, err: &ApiError) -> ErrorText {
@@ -40,10 +44,7 @@ fn listed_errors() -> impl Iterator<Item = &'static (&'static str, Text)> {
 
 /// Errors of forms on any page.
 const GENERAL_ERRORS: &[(&str, Text)] = &[
-    (
-        "validation_failed",
-        Text::new("Check the marked fields.", "Prüfen Sie die markierten Felder."),
-    ),
+    ("validation_failed", MARKED_FIELDS),
     (
         "rate_limited",
         Text::new(

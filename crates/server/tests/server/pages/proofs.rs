@@ -197,6 +197,7 @@ async fn a_form_is_sent_again_with_the_proof_that_it_needs(database: TestDatabas
     assert!(is_confirmation(&second_question), "{}: {second_text}", second_question.status);
     assert!(second_text.contains("The password or code is wrong"), "{second_text}");
     assert!(second_text.contains("role=\"alert\""), "{second_text}");
+    assert!(second_text.contains("Check the marked fields."), "{second_text}");
     assert!(!second_text.contains("not my password"), "{second_text}");
     assert_eq!(count_before, 0);
     let action = proof_form.action.trim_start_matches("../");
