@@ -147,6 +147,11 @@ fn used_for(page: &PageContext, entry: &ModelEntry) -> String {
     }
 }
 
+/// Returns the text of the mode that has this name in settings, or else the name.
+pub(super) fn mode_label(page: &PageContext, name: &str) -> String {
+    Mode::from_name(name).map_or(name, |it| page.t(mode_text(it))).to_owned()
+}
+
 fn mode_text(mode: Mode) -> Text {
     match mode {
         Mode::Optimize => Text::new("Optimise", "Optimieren"),

@@ -7,6 +7,7 @@ use pia_kernel::BudgetPeriod;
 use pia_policy::{GroupSettings, MODES, Quota, SettingChange};
 use pia_web::{ApiError, FieldError};
 
+use super::super::models::mode_label;
 use super::entries;
 use super::limits::{budget_label, quota_label, quota_value};
 use crate::form_fields::FormFields;
@@ -108,7 +109,7 @@ fn pool_field(page: &PageContext, settings: &GroupSettings) -> Field {
 /// Returns the fields of models by mode and type of persona, and to choose from.
 fn model_fields(page: &PageContext, settings: &GroupSettings) -> Vec<Field> {
     let modes = MODES.into_iter().map(|mode| {
-        let label = page.fill(MODE, &[mode]);
+        let label = page.fill(MODE, &[&mode_label(page, mode)]);
         entries::select(page, &mode_name(mode), label, settings.modes.get(mode))
     });
     let types = settings.persona_types.iter().map(|(name, entry)| {
@@ -146,7 +147,10 @@ pub(super) fn facts_section(page: &PageContext, settings: &GroupSettings) -> Sec
 
     let modes = MODES.into_iter().map(|mode| {
         let entry = settings.modes.get(mode).cloned();
-        (page.fill(MODE, &[mode]), entry.unwrap_or_else(|| page.t(BY_SERVER).to_owned()))
+        (
+            page.fill(MODE, &[&mode_label(page, mode)]),
+            entry.unwrap_or_else(|| page.t(BY_SERVER).to_owned()),
+        )
     });
 
     let types = settings.persona_types.iter().map(|(name, it)| format!("{name}: {it}"));

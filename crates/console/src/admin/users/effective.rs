@@ -7,6 +7,7 @@ use pia_kernel::BudgetPeriod;
 use pia_policy::Quota;
 
 use super::super::groups::limits::{budget_label, quota_label, quota_value};
+use super::super::models::mode_label;
 use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, format};
@@ -41,11 +42,12 @@ pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Sect
     let catalogue = &effective.published.catalogue;
     let personas: Vec<&str> = catalogue.personas.iter().map(|it| it.name.as_str()).collect();
     let settings = &effective.settings;
+    let modes = settings.modes.iter().map(|(name, it)| (mode_label(page, name), it.clone()));
     let facts = [
         (page.t(POLICY), policy.to_owned()),
         (page.t(PERSONAS), personas.join(", ")),
         (page.t(PLUGINS), plugin_names(page, effective).join(", ")),
-        (page.t(MODES), or_server(page, format_models(&settings.modes))),
+        (page.t(MODES), or_server(page, format_models(&modes.collect()))),
         (page.t(TYPES), or_server(page, format_models(&settings.persona_types))),
         (page.t(ALLOWED), or_server(page, settings.models.join(", "))),
     ];

@@ -59,6 +59,7 @@ async fn models_of_a_group_are_chosen_from_the_catalogue(database: TestDatabase)
     for part in [
         "<option value=\"gone\" selected>gone (not in the catalogue)</option>",
         "<option value=\"small\" selected>small</option>",
+        "Model for Optimise mode",
         "Model for review personas",
         "value=\"large\" checked>",
         "value=\"small\" checked>",
