@@ -12,6 +12,7 @@ mod html;
 mod lists;
 mod operation;
 mod origins;
+mod outages;
 mod pictures;
 mod planted;
 mod profile;

@@ -144,6 +144,19 @@ impl PageChecker {
         }
     }
 
+    /// Checks the page of an outage in each window.
+    async fn check_outage(&self, path: &str) {
+        for window in WINDOWS {
+            self.open(path, window).await;
+            self.browser.find("html:not(:has(header)) main h1").await;
+            let errors = self.browser.logged_errors().await;
+            // The status of the page itself.
+            let [status] = errors.as_slice() else { panic!("{path}: {errors:?}") };
+            assert!(status.contains("status of 503"), "{path}: {status}");
+            self.inspect(path, window).await;
+        }
+    }
+
     async fn open(&self, path: &str, window: Window) {
         let Window { language, width, colours } = window;
         self.browser.resize(width, 900).await;
@@ -257,6 +270,19 @@ async fn pages_of_an_empty_server_are_accessible() {
     for path in ["/admin/nope", "/admin/users/018f0000-0000-7000-8000-00000000dead"] {
         checker.check(path).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_of_an_outage_are_accessible() {
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
+    let checker = PageChecker::start(&app).await;
+    checker.sign_in(ADA).await;
+    let sign_in_errors = checker.browser.logged_errors().await;
+    app.execute("ALTER TABLE user_groups RENAME TO away").await;
+
+    checker.check_outage("/admin/groups").await;
+
+    assert!(sign_in_errors.iter().all(|it| it.contains("[DOM]")), "{sign_in_errors:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
