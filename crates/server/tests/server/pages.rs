@@ -17,6 +17,7 @@ mod pictures;
 mod planted;
 mod profile;
 mod proofs;
+mod scriptless;
 mod secured;
 mod signed_in;
 mod strangers;

@@ -41,7 +41,7 @@ const SUBMIT: &str = "
     }
     form.submit();";
 /// Script that returns the paths of the navigation.
-const NAVIGATION: &str = "
+pub(super) const NAVIGATION: &str = "
     return [...document.querySelectorAll('.beside nav a')].map(it => it.pathname)";
 /// Script that returns the texts of the rows of the list with a next page, which is
 /// the last one before the link.

@@ -2,7 +2,6 @@
 
 use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
 use pia_server_testkit::browser::{Browser, DOWN, ENTER, TAB};
-use pia_server_testkit::forwarder::Forwarder;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
@@ -250,49 +249,4 @@ async fn the_keyboard_reaches_each_control_in_order_with_visible_focus() {
             assert_eq!(focused[1], true, "{path}: {focused}");
         }
     }
-}
-
-/// Passkeys need a script, and are offered here to prove that none runs.
-#[tokio::test(flavor = "multi_thread")]
-async fn the_console_works_without_scripts() {
-    const IS_PASSKEY_OFFERED: &str =
-        "return document.querySelector('#passkey button').checkVisibility()";
-    const COUNT_PASSKEY_ERRORS: &str = "return document.querySelectorAll('#passkey .fault').length";
-    let forwarder = Forwarder::new().await;
-    let origin = forwarder.origin();
-    let config = TestConfig::on(TestDatabase::sqlite()).with("Server__PublicUrl", &origin);
-    let app = start_with_admin(config).await;
-    forwarder.forward_to(app.addr);
-    let browser = Browser::without_scripts().await;
-    browser.resize(1280, 900).await;
-
-    browser.goto(&format!("{origin}/admin/login?next=%2Fadmin%2Fgroups")).await;
-    browser.find("#passkey form[hidden]").await;
-    let is_passkey_offered = browser.run(IS_PASSKEY_OFFERED, json!([])).await;
-    let passkey_error_count = browser.run(COUNT_PASSKEY_ERRORS, json!([])).await;
-    browser.type_into("#password-email", ADA).await;
-    browser.type_into("#password-password", PASSWORD).await;
-    browser.click_on("#password button").await;
-    let list_heading = browser.text_of(".wide h1").await;
-    browser.type_into("#new-name", "Sales").await;
-    browser.click_on("#new button").await;
-    let group_notice = browser.text_of("[role=status]").await;
-    let group_heading = browser.text_of("h1").await;
-    browser.click_on("footer a[lang=de]").await;
-    let german_button = browser.text_of("html[lang=de] .beside button").await;
-    browser.click_on("html[lang=de] .beside button").await;
-    let sign_out_notice = browser.text_of(".narrow [role=status]").await;
-    browser.goto(&format!("{origin}/admin/groups")).await;
-    let last_url = browser.url().await;
-
-    assert_eq!(is_passkey_offered, false);
-    assert_eq!(passkey_error_count, 0);
-    assert_eq!(list_heading, "Groups");
-    assert_eq!(group_notice, "Created.");
-    assert_eq!(group_heading, "Sales");
-    assert_eq!(german_button, "Abmelden");
-    assert_eq!(sign_out_notice, "Sie sind abgemeldet.");
-    assert!(last_url.contains("/admin/login?next="), "{last_url}");
-    assert_eq!(app.count("user_groups WHERE name = 'Sales'").await, 1);
-    browser.assert_no_errors().await;
 }
