@@ -10,6 +10,7 @@ mod foreign;
 mod groups;
 mod html;
 mod lists;
+mod long_lists;
 mod operation;
 mod origins;
 mod outages;
