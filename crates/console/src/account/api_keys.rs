@@ -43,7 +43,6 @@ const EXPIRY_HINT: Text = Text::new(
     "The last day. Leave empty for a key that does not expire.",
     "Der letzte Tag. Leer lassen für einen Schlüssel, der nicht abläuft.",
 );
-const INVALID_NUMBER: Text = Text::new("Enter a whole number.", "Geben Sie eine ganze Zahl ein.");
 const INVALID_DAY: Text =
     Text::new("Enter a date like 2027-12-31.", "Geben Sie ein Datum wie 2027-12-31 ein.");
 const CREATED_TITLE: Text = Text::new("Your new API key", "Ihr neuer API-Schlüssel");
@@ -139,7 +138,7 @@ fn key_options(page: &PageContext, form: &FormFields) -> Result<ApiKeyOptions, A
 
     let mut errors = Vec::new();
     if credits == Some(Err(())) {
-        errors.push(error("weeklyCredits", INVALID_NUMBER));
+        errors.push(error("weeklyCredits", common::WHOLE_NUMBER));
     }
 
     if expiry == Some(Err(())) {

@@ -131,7 +131,7 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 /// Creates the operator of a form.
 async fn submit(page: &PageContext, form: &FormFields) -> Result<Operator, ApiError> {
     let by = Some(page.user());
-    let draft = draft_with_skill(form)?;
+    let draft = draft_with_skill(page, form)?;
     page.run(|api| async move { api.assignments.administration.create(by, draft).await }).await
 }
 
@@ -159,8 +159,8 @@ fn active_field(page: &PageContext, is_active: bool) -> Field {
 }
 
 /// Parses an operator and its skill.
-fn draft_with_skill(form: &FormFields) -> Result<OperatorDraft, ApiError> {
-    let skill = skill_form::TypedSkill::of_form(form).parse()?;
+fn draft_with_skill(page: &PageContext, form: &FormFields) -> Result<OperatorDraft, ApiError> {
+    let skill = skill_form::TypedSkill::of_form(form).parse(page.language)?;
     Ok(OperatorDraft { skill: Some(skill), ..draft_without_skill(form) })
 }
 

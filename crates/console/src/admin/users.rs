@@ -9,9 +9,11 @@ use pia_kernel::{Cursor, PageRequest, SortCursor, TimeOrder};
 use pia_policy::{GroupMember, MemberFilter, MemberOrder};
 use pia_web::{ApiError, Paging, Route, SortedPaging};
 
+use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
 use crate::texts::common;
+use crate::texts::field_errors::field_error;
 use crate::ui::table::{SortLink, Tone};
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Row, Search, Section, Table, Text, View, format};
@@ -24,6 +26,7 @@ const EMPTY: Text = Text::new(
 pub(super) const SEARCH: Text = Text::new("Email address or name", "E-Mail-Adresse oder Name");
 pub(super) const EMAIL: Text = Text::new("Email address", "E-Mail-Adresse");
 pub(super) const ROLE: Text = Text::new("Role", "Rolle");
+const UNKNOWN_ROLE: Text = Text::new("Choose a role.", "Wählen Sie eine Rolle.");
 const INVITE: Text = Text::new("Invitations", "Einladungen");
 const ACTIVE: Text = Text::new("Active", "Aktiv");
 const DEACTIVATED: Text = Text::new("Deactivated", "Deaktiviert");
@@ -159,6 +162,12 @@ pub(super) fn role_name(page: &PageContext, role: &str) -> String {
         None => return role.to_owned(),
     };
     page.t(text).to_owned()
+}
+
+/// Returns the role that a form names.
+pub(super) fn typed_role(page: &PageContext, form: &FormFields) -> Result<Role, ApiError> {
+    let role = Role::of_name(form.text("role"));
+    role.ok_or_else(|| field_error(page.language, "role", UNKNOWN_ROLE))
 }
 
 /// Returns a search field and filters above a table of a page.

@@ -18,6 +18,9 @@ pub(crate) const NOT_LICENSED: Text = Text::new(
     "Not included in the licence of this server.",
     "Nicht in der Lizenz dieses Servers enthalten.",
 );
+pub(crate) const CHOOSE_FILE: Text = Text::new("Choose a file.", "Wählen Sie eine Datei aus.");
+pub(crate) const WHOLE_NUMBER: Text =
+    Text::new("Enter a whole number.", "Geben Sie eine ganze Zahl ein.");
 pub(crate) const TO_CONSOLE: Text = Text::new("Back to the overview", "Zurück zur Übersicht");
 pub(crate) const TO_ACCOUNT: Text = Text::new("Back to your account", "Zurück zu Ihrem Konto");
 pub(crate) const COMPLETE_ACCOUNT: Text = Text::new("Open your profile", "Profil öffnen");

@@ -1,8 +1,9 @@
 //! Errors of the fields of forms, by their codes.
 
 use pia_kernel::Language;
+use pia_web::{ApiError, FieldError};
 
-use crate::ui::ErrorText;
+use crate::ui::{ErrorText, Text};
 
 /// Texts of errors of fields in German, by their codes. In English the message
 /// of the JSON API is displayed, and in German it follows a text if the code is
@@ -12,7 +13,6 @@ const FIELD_ERRORS: &[(&str, &str)] = &[
     ("too_short", "Diese Angabe ist zu kurz."),
     ("too_long", "Diese Angabe ist zu lang."),
     ("invalid_file", "Diese Datei lässt sich nicht verwenden."),
-    ("file_required", "Wählen Sie eine Datei."),
     ("invalid_type", "Prüfen Sie die Form dieser Angabe."),
     ("empty", "Füllen Sie dieses Feld aus."),
     (
@@ -42,7 +42,15 @@ const FIELD_ERRORS: &[(&str, &str)] = &[
 const INVALID: &str = "Prüfen Sie diese Angabe.";
 /// Codes of the pages' own errors, whose messages are in the language of the
 /// page.
-const TRANSLATED: [&str; 2] = ["malformed", "invalid_document"];
+const TRANSLATED: [&str; 2] = [MALFORMED, "invalid_document"];
+/// Code of a value that a page itself refuses.
+const MALFORMED: &str = "malformed";
+
+/// Returns the error of a field that a page itself refuses, in the language of the page.
+pub(crate) fn field_error(language: Language, field: impl Into<String>, text: Text) -> ApiError {
+    let message = text.of(language).to_owned();
+    ApiError::invalid(vec![FieldError { field: field.into(), code: MALFORMED, message }])
+}
 
 /// Returns the text of the error of a field in a language.
 pub(crate) fn field_text(language: Language, code: &str, message: &str) -> ErrorText {
@@ -69,5 +77,19 @@ mod tests {
         }
         assert_eq!(german("required"), ErrorText::new("Füllen Sie dieses Feld aus."));
         assert_eq!(german("malformed"), ErrorText::new("It must be a URL."));
+    }
+
+    #[test]
+    fn what_a_page_itself_refuses_is_not_quoted() {
+        let text = Text::new("Choose a file.", "Wählen Sie eine Datei aus.");
+
+        let body = field_error(Language::De, "icon", text).body();
+
+        let error = &body["errors"][0];
+        assert_eq!(error["field"], "icon");
+        let code = error["code"].as_str().unwrap();
+        let message = error["message"].as_str().unwrap();
+        let expected = ErrorText::new("Wählen Sie eine Datei aus.");
+        assert_eq!(field_text(Language::De, code, message), expected);
     }
 }

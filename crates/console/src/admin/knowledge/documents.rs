@@ -6,7 +6,7 @@
 
 use pia_kernel::{DocumentId, Timestamp};
 use pia_knowledge::{ContentType, Document, DocumentDraft, DocumentRef, DocumentStatus};
-use pia_web::{ApiError, FieldError, PathId, PathPart, Route};
+use pia_web::{ApiError, PathId, PathPart, Route};
 use uuid::Uuid;
 
 use super::base::{ADD, retry_form, status_cell};
@@ -15,6 +15,7 @@ use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::texts::common;
+use crate::texts::field_errors::field_error;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 use crate::upload::{UploadForm, UploadedFile};
@@ -42,7 +43,6 @@ const SOURCE_HINT: Text = Text::new(
     "Such as a web address. A later document from the same source replaces this one.",
     "Zum Beispiel eine Webadresse. Ein späteres Dokument aus derselben Quelle ersetzt dieses.",
 );
-const NO_FILE: Text = Text::new("Choose a file.", "Wählen Sie eine Datei aus.");
 const TYPE: Text = Text::new("Type", "Typ");
 const SIZE: Text = Text::new("Size", "Größe");
 const OPEN: Text = Text::new("Open file", "Datei öffnen");
@@ -103,10 +103,7 @@ async fn new(page: PageContext, PathId(id): PathId) -> PageResult {
 async fn upload(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
     let Some(file) = form.file("file") else {
         let view = new_view(&page, id, &form.fields).await?;
-        let field = "file".to_owned();
-        let message = page.t(NO_FILE).to_owned();
-        let err = ApiError::invalid(vec![FieldError { field, code: "required", message }]);
-        return page.refuse(view, err);
+        return page.refuse(view, field_error(page.language, "file", common::CHOOSE_FILE));
     };
 
     let draft = DocumentDraft {

@@ -63,8 +63,11 @@ async fn submit(
 ) -> Result<(), ApiError> {
     let id = operator.id;
     let by = Some(page.user());
-    let draft =
-        if is_editable(operator) { draft_with_skill(form)? } else { draft_without_skill(form) };
+    let draft = if is_editable(operator) {
+        draft_with_skill(page, form)?
+    } else {
+        draft_without_skill(form)
+    };
     page.run(|api| async move { api.assignments.administration.update(by, id, draft).await }).await
 }
 

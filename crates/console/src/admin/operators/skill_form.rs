@@ -1,10 +1,13 @@
 //! Fields of a skill: its name, mode, inputs and steps.
 
 use pia_assignments::{EntityType, Skill, SkillMode, SkillStep};
-use pia_web::{ApiError, FieldError};
+use pia_kernel::Language;
+use pia_web::ApiError;
 
 use crate::form_fields::FormFields;
 use crate::page_context::PageContext;
+use crate::texts::common;
+use crate::texts::field_errors::field_error;
 use crate::ui::form::SelectOption;
 use crate::ui::{Field, Form, Text};
 
@@ -78,11 +81,12 @@ impl TypedSkill {
         }
     }
 
-    /// Parses the skill. Its rules are checked by the use case.
-    pub(super) fn parse(self) -> Result<Skill, ApiError> {
+    /// Parses the skill. Its rules are checked by the use case. Errors are in this language.
+    pub(super) fn parse(self, language: Language) -> Result<Skill, ApiError> {
         let mode = SkillMode::ALL.into_iter().find(|it| it.name() == self.mode);
         let inputs = self.inputs.iter().filter_map(|it| EntityType::from_name(it)).collect();
-        let steps = self.steps.into_iter().enumerate().map(|(index, it)| it.parse(index + 1));
+        let numbered_steps = (1..).zip(self.steps);
+        let steps = numbered_steps.map(|(number, it)| it.parse(number, language));
         Ok(Skill {
             name: self.name,
             mode: mode.unwrap_or(SkillMode::Assistant),
@@ -94,13 +98,11 @@ impl TypedSkill {
 }
 
 impl TypedStep {
-    fn parse(self, number: usize) -> Result<SkillStep, ApiError> {
+    fn parse(self, number: usize, language: Language) -> Result<SkillStep, ApiError> {
         let max_output = match self.max_output.as_str() {
             "" => None,
             text => Some(text.parse().map_err(|_err| {
-                let message = "Enter a whole number.".to_owned();
-                let field = format!("maxOutput{number}");
-                ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
+                field_error(language, format!("maxOutput{number}"), common::WHOLE_NUMBER)
             })?),
         };
         Ok(SkillStep { title: self.title, instructions: self.instructions, max_output })
@@ -196,20 +198,22 @@ mod tests {
             ("maxOutput3", "900"),
         ]);
 
-        let skill = TypedSkill::of_form(&form).parse().unwrap();
+        let skill = TypedSkill::of_form(&form).parse(Language::En).unwrap();
 
         let steps: Vec<_> = skill.steps.iter().map(|it| (&*it.title, it.max_output)).collect();
         assert_eq!(steps, [("Read", None), ("Write", Some(900))]);
         assert_eq!(skill.declared_input_types, [EntityType::Todo]);
-        assert_eq!(TypedSkill::of_skill(&skill).parse().unwrap(), skill);
+        assert_eq!(TypedSkill::of_skill(&skill).parse(Language::En).unwrap(), skill);
     }
 
     #[test]
     fn a_limit_that_is_no_number_is_refused_at_its_field() {
         let form = form_with(&[("title1", "Read"), ("maxOutput1", "many")]);
 
-        let err = TypedSkill::of_form(&form).parse().unwrap_err();
+        let err = TypedSkill::of_form(&form).parse(Language::De).unwrap_err();
 
-        assert_eq!(err.body()["errors"][0]["field"], "maxOutput1");
+        let error = &err.body()["errors"][0];
+        assert_eq!(error["field"], "maxOutput1");
+        assert_eq!(error["message"], "Geben Sie eine ganze Zahl ein.");
     }
 }

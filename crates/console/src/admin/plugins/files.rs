@@ -2,7 +2,7 @@
 
 use actix_web::web::Bytes;
 use pia_kernel::PluginId;
-use pia_web::{ApiError, FieldError, PathId, Route};
+use pia_web::{ApiError, PathId, Route};
 
 use super::super::policies::licensed_form;
 use super::finish_change;
@@ -10,6 +10,8 @@ use super::view::{TypedPlugin, package_field};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ask_for_upload_proof;
+use crate::texts::common;
+use crate::texts::field_errors::field_error;
 use crate::upload::UploadForm;
 
 const MIB: usize = 1024 * 1024;
@@ -47,7 +49,7 @@ async fn submit_package(
     form: UploadForm,
 ) -> Result<(), ApiError> {
     let by = page.user();
-    let file = chosen_file(&form, "package")?;
+    let file = chosen_file(page, &form, "package")?;
     // The body is freed as early as the use case frees the file.
     drop(form);
     page.run(|api| async move { api.plugins.upload_package(by, id, file).await.map(drop) }).await
@@ -60,7 +62,7 @@ async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadForm) ->
 
 async fn submit_icon(page: &PageContext, id: PluginId, form: &UploadForm) -> Result<(), ApiError> {
     let by = page.user();
-    let file = chosen_file(form, "icon")?;
+    let file = chosen_file(page, form, "icon")?;
     page.run(|api| async move { api.plugins.upload_icon(by, id, Some(file)).await }).await
 }
 
@@ -71,11 +73,7 @@ async fn remove_icon(page: PageContext, PathId(id): PathId, _: FormFields) -> Pa
     finish_change(&page, id, result, TypedPlugin::default()).await
 }
 
-fn chosen_file(form: &UploadForm, field: &str) -> Result<Bytes, ApiError> {
+fn chosen_file(page: &PageContext, form: &UploadForm, field: &str) -> Result<Bytes, ApiError> {
     let file = form.file(field).map(|it| it.content.clone());
-    file.ok_or_else(|| {
-        let field = field.to_owned();
-        let message = "Choose a file.".to_owned();
-        ApiError::invalid(vec![FieldError { field, code: "file_required", message }])
-    })
+    file.ok_or_else(|| field_error(page.language, field, common::CHOOSE_FILE))
 }

@@ -1,19 +1,16 @@
 //! Page of a user, and its forms.
 
-use pia_identity::Role;
 use pia_kernel::{ApiKeyId, GroupId, UserId};
 use pia_policy::Feature;
-use pia_web::{ApiError, FieldError, Licensing, PathId, PathPart, Route};
+use pia_web::{ApiError, Licensing, PathId, PathPart, Route};
 use uuid::Uuid;
 
 use super::detail::user_view;
+use super::typed_role;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
-use crate::ui::Text;
-
-const UNKNOWN_ROLE: Text = Text::new("Choose a role.", "Wählen Sie eine Rolle.");
 
 pub(super) fn routes() -> Vec<Route> {
     // Whoever must go, and keys that leaked, do not wait for a licence.
@@ -45,11 +42,7 @@ async fn grant(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedFo
 }
 
 async fn grant_role(page: &PageContext, user: UserId, form: &FormFields) -> Result<(), ApiError> {
-    let role = Role::of_name(form.text("role")).ok_or_else(|| {
-        let field = "role".to_owned();
-        let message = page.t(UNKNOWN_ROLE).to_owned();
-        ApiError::invalid(vec![FieldError { field, code: "required", message }])
-    })?;
+    let role = typed_role(page, form)?;
     let by = Some(page.user());
     page.run(|api| async move { api.administration.roles.grant(by, user, role).await }).await
 }
