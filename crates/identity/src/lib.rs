@@ -64,7 +64,9 @@ pub use people::email::{fold_email, readable_email, stored_forms};
 pub use people::email_tokens::{EmailTokenError, EmailTokenPorts};
 pub use people::export::{AccountExport, StartedExport};
 pub use people::first_admin::{FirstAdmin, FirstAdminError, FirstAdminPorts, NewAdmin};
-pub use people::invitations::{Invitation, Invitations, InviteError, Invited};
+pub use people::invitations::{
+    DEFAULT_INVITATION_DAYS, Invitation, Invitations, InviteError, Invited, MAX_INVITATION_DAYS,
+};
 pub use people::registration::{
     RegisterError, Registration, RegistrationForm, RegistrationOutcome, RegistrationPolicy,
     RegistrationPorts, RegistrationRules,

@@ -14,7 +14,6 @@ mod pods;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use pia_identity::{
     Administration, CallerCache, Invitation, InvitationEntry, InvitationFilter, InviteError,
@@ -38,7 +37,6 @@ use kb::KbServices;
 use pods::PodServices;
 pub use pods::{PodProvisioned, provision_pod};
 
-const DAY: Duration = Duration::from_hours(24);
 /// Warning about a role for an account whose address is not verified.
 const UNVERIFIED: &str = "warning: the address is not verified; make sure that the account \
                           belongs to the right person\n";
@@ -251,8 +249,7 @@ impl AdminServices {
         role: Role,
         days: u16,
     ) -> Result<String, AdminError> {
-        let lifetime = DAY * u32::from(days);
-        let invitation = Invitation { email, role, group: None, lifetime };
+        let invitation = Invitation { email, role, group: None, days };
         let created = self.accounts.invitations.create(None, invitation).await?;
         Ok(format!(
             "Invitation {} created with role {}, expires {}:\n{}\n",

@@ -4,7 +4,7 @@
 //! to `option`, and at the end calls `command`, which matches the words. A command
 //! of an area, as `group`, is parsed in its own file. `server/src/admin.rs` runs it.
 
-use pia_identity::Role;
+use pia_identity::{DEFAULT_INVITATION_DAYS, MAX_INVITATION_DAYS, Role};
 use pia_kernel::InvitationId;
 
 use super::api_key_command::ApiKeyCommand;
@@ -18,9 +18,6 @@ use super::pods_command::PodsCommand;
 const VERBS: &str = "unknown `admin` command: use grant, list, deactivate, reactivate, invite, \
                      invitations, revoke, group, kb, pods, credits, api-key or audit; see `--help`";
 const ROLES: &str = "expected one of user, kb_manager, org_manager, admin";
-/// Default lifetime of an invitation, in days.
-const DAYS: u16 = 7;
-const MAX_DAYS: u16 = 365;
 
 /// Administration of accounts from the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,7 +95,7 @@ impl AdminArguments {
             self.role = Some(role.ok_or(Reason::source(ROLES))?);
             return Ok(());
         }
-        let days = value.parse().ok().filter(|it| (1..=MAX_DAYS).contains(it));
+        let days = value.parse().ok().filter(|it| (1..=MAX_INVITATION_DAYS).contains(it));
         self.days = Some(days.ok_or(Reason::source("expected a number of days, 1 to 365"))?);
         Ok(())
     }
@@ -116,7 +113,7 @@ impl AdminArguments {
             ["invite", email @ ..] if email.len() <= 1 => AdminCommand::Invite {
                 email: email.first().map(owned),
                 role: role.unwrap_or_default(),
-                days: days.unwrap_or(DAYS),
+                days: days.unwrap_or(DEFAULT_INVITATION_DAYS),
             },
             ["list"] if no_options => AdminCommand::List,
             ["deactivate", email] if no_options => AdminCommand::Deactivate { email: owned(email) },

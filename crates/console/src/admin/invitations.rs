@@ -1,19 +1,18 @@
 //! Invitations to register.
 
-use std::time::Duration;
-
-use pia_identity::{Invitation, InvitationEntry, InvitationFilter, Role};
+use pia_identity::{DEFAULT_INVITATION_DAYS, Invitation, InvitationEntry, InvitationFilter, Role};
 use pia_kernel::{GroupId, InvitationId, TimeOrder};
 use pia_policy::GroupEntry;
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
-use super::users::{EMAIL, ROLE, role_name, role_options, search_form};
+use super::users::{EMAIL, ROLE, role_name, role_options, search_form, typed_role};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ask_for_proof;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
+use crate::texts::field_errors::field_error;
 use crate::ui::view::SectionPart;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
@@ -52,9 +51,8 @@ const ONCE: Text = Text::new(
 );
 
 const PATH: &str = "admin/invitations";
-const DAY: Duration = Duration::from_hours(24);
-/// Numbers of days that an invitation may be valid for; the first is selected.
-const LIFETIMES: [u32; 4] = [7, 1, 30, 90];
+/// Numbers of days to choose from, of those that an invitation may be valid for.
+const LIFETIMES: [u16; 4] = [1, DEFAULT_INVITATION_DAYS, 30, 90];
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -70,7 +68,7 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    if typed_role(&form) != Role::User
+    if typed_role(&page, &form).is_ok_and(|it| it != Role::User)
         && let Some(question) = ask_for_proof(&page, &form).await?
     {
         return Ok(question);
@@ -85,22 +83,20 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiError> {
-    let days = form.text("days").parse().ok().filter(|it| LIFETIMES.contains(it));
+    let role = typed_role(page, form)?;
     let group = Uuid::try_parse(form.text("group")).ok().map(GroupId);
-    let lifetime = DAY * days.unwrap_or(LIFETIMES[0]);
-    let invitation =
-        Invitation { email: form.some("email"), role: typed_role(form), group, lifetime };
+    let number_error = || field_error(page.language, "days", common::WHOLE_NUMBER);
+    let days = match form.some("days") {
+        Some(days) => days.parse::<u16>().map_err(|_err| number_error())?,
+        None => DEFAULT_INVITATION_DAYS,
+    };
+    let invitation = Invitation { email: form.some("email"), role, group, days };
     let by = Some(page.user());
 
     let created = page
         .run(|api| async move { api.administration.invitations.create(by, invitation).await })
         .await?;
     Ok(created.link.expose().clone())
-}
-
-/// Returns the role in a form; `User` if it is missing or unknown.
-fn typed_role(form: &FormFields) -> Role {
-    Role::of_name(form.text("role")).unwrap_or_default()
 }
 
 async fn revoke(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
@@ -178,12 +174,13 @@ fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {
         (days.to_string(), label)
     });
 
+    let selected_days = DEFAULT_INVITATION_DAYS.to_string();
     let role = Field::select("role", page.t(ROLE), role_options(page), Role::User.name());
     Form::new(PATH, page.t(INVITE))
         .field(email.hint(page.t(ADDRESS_HINT)).optional())
         .field(role)
         .field(Field::select("group", page.t(GROUP), group_options, "").optional())
-        .field(Field::select("days", page.t(VALID_FOR), lifetimes, "7"))
+        .field(Field::select("days", page.t(VALID_FOR), lifetimes, &selected_days))
 }
 
 fn invitation_row(page: &PageContext, entry: &InvitationEntry, groups: &[GroupEntry]) -> Row {

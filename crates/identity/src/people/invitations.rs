@@ -18,6 +18,11 @@ use crate::ports::{InvitationEntry, InvitationFilter, InvitationStore, NewInvita
 use crate::sessions::{refresh_tokens, token_hash};
 use crate::violation::Violation;
 
+/// Number of days that an invitation is valid for unless another is chosen.
+pub const DEFAULT_INVITATION_DAYS: u16 = 7;
+/// Maximum number of days that an invitation may be valid for.
+pub const MAX_INVITATION_DAYS: u16 = 365;
+const DAY: Duration = Duration::from_hours(24);
 /// Maximum length of a presented token, in bytes; ours have 43.
 const MAX_TOKEN_BYTES: usize = 128;
 
@@ -30,8 +35,8 @@ pub struct Invitation {
     pub role: Role,
     /// Group of that account; the default group if `None`.
     pub group: Option<GroupId>,
-    /// Time from now until the invitation expires.
-    pub lifetime: Duration,
+    /// Number of days from now until the invitation expires, up to [`MAX_INVITATION_DAYS`].
+    pub days: u16,
 }
 
 /// A created invitation, with the token that only its recipient learns.
@@ -48,7 +53,7 @@ pub struct Invited {
 /// Errors of creating an invitation.
 #[derive(Debug, thiserror::Error)]
 pub enum InviteError {
-    /// Address is not one that an account may have.
+    /// Address is not one that an account may have, or the lifetime is out of its range.
     #[error("the invitation is invalid")]
     Invalid(Violation),
     /// Group was deleted, or never existed.
@@ -89,6 +94,10 @@ impl Invitations {
             .map(people::email::parse)
             .transpose()
             .map_err(InviteError::Invalid)?;
+        if !(1..=MAX_INVITATION_DAYS).contains(&invitation.days) {
+            return Err(InviteError::Invalid(invalid_days()));
+        }
+
         let token = refresh_tokens::fresh()?;
         let id = InvitationId::generate();
         let at = self.clock.now();
@@ -100,8 +109,8 @@ impl Invitations {
             effects = effects.and_mail(mail.to_address(at, email.clone()));
         }
 
-        let expires_at = at + invitation.lifetime;
-        let Invitation { role, group, .. } = invitation;
+        let Invitation { role, group, days, .. } = invitation;
+        let expires_at = at + DAY * u32::from(days);
         let hash = token_hash::of_ours(&token);
         let new_invitation = NewInvitation { id, hash, email, role, group, by, at, expires_at };
         if !self.store.add(new_invitation, effects).await? {
@@ -136,6 +145,11 @@ impl Invitations {
 /// Returns the hash of a presented token; `None` if it is malformed.
 pub(crate) fn hash(token: &Secret<String>) -> Option<TokenHash> {
     (1..=MAX_TOKEN_BYTES).contains(&token.expose().len()).then(|| token_hash::of_ours(token))
+}
+
+fn invalid_days() -> Violation {
+    let message = format!("An invitation is valid for 1 to {MAX_INVITATION_DAYS} days.");
+    Violation::new("days", "out_of_range", message)
 }
 
 fn audit_effects(

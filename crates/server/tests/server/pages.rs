@@ -9,6 +9,7 @@ mod first_steps;
 mod foreign;
 mod groups;
 mod html;
+mod invitations;
 mod lists;
 mod long_lists;
 mod operation;

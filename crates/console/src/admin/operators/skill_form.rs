@@ -212,7 +212,8 @@ mod tests {
 
         let err = TypedSkill::of_form(&form).parse(Language::De).unwrap_err();
 
-        let error = &err.body()["errors"][0];
+        let body = err.body();
+        let error = &body["errors"][0];
         assert_eq!(error["field"], "maxOutput1");
         assert_eq!(error["message"], "Geben Sie eine ganze Zahl ein.");
     }

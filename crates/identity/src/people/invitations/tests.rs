@@ -5,8 +5,6 @@ use pia_testkit::FixedClock;
 use super::*;
 use crate::ports::MockInvitationStore;
 
-const DAY: Duration = Duration::from_hours(24);
-
 fn invitations(store: MockInvitationStore) -> Invitations {
     let url = "https://pia.example.com/pia".to_owned();
     Invitations::new(Arc::new(store), url, Arc::new(FixedClock(Timestamp::UNIX_EPOCH)))
@@ -14,7 +12,7 @@ fn invitations(store: MockInvitationStore) -> Invitations {
 
 fn to(email: Option<&str>) -> Invitation {
     let email = email.map(str::to_owned);
-    Invitation { email, role: Role::KbManager, group: None, lifetime: DAY }
+    Invitation { email, role: Role::KbManager, group: None, days: 1 }
 }
 
 #[tokio::test]
@@ -65,6 +63,24 @@ async fn unknown_groups_and_invalid_addresses_are_refused() {
 
     assert!(matches!(unknown_group, Err(InviteError::NoSuchGroup)), "{unknown_group:?}");
     assert!(matches!(invalid, Err(InviteError::Invalid(_))), "{invalid:?}");
+}
+
+#[tokio::test]
+async fn an_invitation_is_valid_for_a_day_to_a_year() {
+    let mut store = MockInvitationStore::new();
+    store.expect_add().times(2).returning(|_, _| Ok(true));
+    let invitations = invitations(store);
+    let create = async |days| invitations.create(None, Invitation { days, ..to(None) }).await;
+
+    for days in [1, 365] {
+        let created = create(days).await.unwrap();
+        assert_eq!(created.expires_at, Timestamp::UNIX_EPOCH + DAY * u32::from(days));
+    }
+    for days in [0, 366] {
+        let refusal = create(days).await;
+        let Err(InviteError::Invalid(violation)) = &refusal else { panic!("{days}: {refusal:?}") };
+        assert_eq!((violation.field, violation.code), ("days", "out_of_range"));
+    }
 }
 
 #[test]
