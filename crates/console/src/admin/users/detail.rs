@@ -6,7 +6,7 @@ use pia_http::{EffectiveSettings, HttpError};
 use pia_identity::{ApiKeyEntry, Member, SessionEntry};
 use pia_kernel::{Page, PageRequest, SortCursor, Timestamp, UserId};
 use pia_policy::{GroupEntry, GroupMember};
-use pia_web::ApiError;
+use pia_web::{ApiError, Paging};
 
 use super::{EMAIL, ROLE, TITLE, effective, role_name, role_options, status_cell};
 use crate::account::device_names::device_name;
@@ -101,8 +101,10 @@ const REACTIVATE_INTRO: Text = Text::new(
     "Die Person kann sich wieder anmelden. Das Konto belegt einen lizenzierten Platz.",
 );
 
-/// Number of sessions that are listed.
-const MAX_SESSIONS: u16 = 20;
+/// Number of sessions on a page.
+const SESSION_ROWS: u16 = 20;
+/// Parameter of the query with the page of sessions.
+const SESSION_CURSOR: &str = "sessions";
 /// Devices that are listed: an account has fewer.
 const MAX_DEVICES: PageRequest<SortCursor> = PageRequest { after: None, limit: 100 };
 
@@ -168,7 +170,7 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
 }
 
 async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> {
-    let session_request = PageRequest { after: None, limit: MAX_SESSIONS };
+    let session_request = PageRequest { limit: SESSION_ROWS, ..page.paging_by(SESSION_CURSOR)? };
     let of_user = DeviceFilter { user: Some(user), ..DeviceFilter::default() };
 
     page.run(|api| async move {
@@ -255,11 +257,15 @@ fn group_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section
 }
 
 fn sessions_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
+    let next = detail.sessions.next.map(Paging::format_cursor);
     let table = Table {
         caption: page.t(SESSIONS).to_owned(),
         columns: [DEVICE, BEGAN, USED].map(|it| page.t(it).to_owned()).into(),
         rows: detail.sessions.items.iter().map(|session| session_row(page, session)).collect(),
         empty: page.t(NO_SESSIONS).to_owned(),
+        first: page.first_page(SESSION_CURSOR),
+        next: next.map(|it| page.query_with(SESSION_CURSOR, &it)),
+        next_label: page.t(common::NEXT_PAGE).to_owned(),
         ..Table::default()
     };
 

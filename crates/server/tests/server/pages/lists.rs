@@ -1,9 +1,10 @@
 //! Lists of the console: their pages, order and search.
 
 use pia_kernel::{Clock as _, QueuedEmail, SystemClock, UserId};
-use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
+use serde_json::json;
 
 use super::form;
 use super::signed_in::{ADA, Visitor, start_with_admin};
@@ -16,6 +17,7 @@ on_both_databases!(
     lists_without_entries_differ_from_those_without_a_match,
     emails_and_assignments_are_searched_by_person,
     lists_by_time_are_read_in_both_directions,
+    sessions_of_a_user_are_paged,
     malformed_cursors_are_refused,
 );
 
@@ -266,6 +268,34 @@ async fn lists_by_time_are_read_in_both_directions(database: TestDatabase) {
     let audit = ada.get("/admin/audit?action=session.started&sort=created").await.text();
     let export = "admin/audit/export?action=session.started&#38;sort=created";
     assert!(audit.contains(export), "{audit}");
+}
+
+async fn sessions_of_a_user_are_paged(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database).with("Jwt__MaxSessions", 100)).await;
+    let bob = app.sign_up("bob@example.org").await.user.expect("an id");
+    let credentials = json!({ "email": "bob@example.org", "password": PASSWORD });
+    for _ in 0..21 {
+        let signed_in = app.anonymous().post("/auth/login/local", &credentials).await;
+        assert_eq!(signed_in.status, 200, "{}", signed_in.text());
+    }
+    let all = app
+        .count("sessions WHERE user_id IN (SELECT id FROM accounts WHERE email LIKE 'bob@%')")
+        .await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let path = format!("/admin/users/{bob}");
+
+    let first_page = ada.get(&path).await.text();
+    let query = next_page(&first_page).expect("a second page");
+    let second_page = ada.get(&format!("{path}{query}")).await.text();
+    let malformed = ada.get(&format!("{path}?sessions=x")).await;
+
+    let [first_count, second_count] = [&first_page, &second_page]
+        .map(|it| it.matches("The server’s computer (127.0.0.1)").count());
+    assert_eq!(first_count, 20, "{first_page}");
+    assert_eq!(i64::try_from(second_count), Ok(all - 20), "{second_page}");
+    assert_eq!(next_page(&second_page), None);
+    assert!(second_page.contains(">First page</a>"), "{second_page}");
+    assert_eq!(malformed.status, 400);
 }
 
 async fn malformed_cursors_are_refused(database: TestDatabase) {
