@@ -11,6 +11,7 @@ use pia_kernel::Language;
 use pia_policy::Feature;
 use pia_web::{ApiError, Route};
 
+use super::first_steps;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult, path_segment};
 use crate::routes::pages::{form, page};
@@ -19,10 +20,11 @@ use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Models", "Modelle");
 const INTRO: Text = Text::new(
-    "The models that this server calls. One can be set up under First steps, several under Ai in a \
-     settings file.",
-    "Die Modelle, die dieser Server aufruft. Eines lässt sich unter „Erste Schritte“ einrichten, \
-     mehrere unter Ai in einer Einstellungsdatei.",
+    "The models that this server calls. Open one to test it and to see its limits. The first one is \
+     set up under First steps, more under Ai:Providers in a settings file.",
+    "Die Modelle, die dieser Server aufruft. Öffnen Sie eines, um es zu testen oder seine Limits zu \
+     sehen. Das erste richten Sie unter „Erste Schritte“ ein, weitere unter Ai:Providers in einer \
+     Einstellungsdatei.",
 );
 const EMPTY: Text = Text::new(
     "No model is configured. Set one up under First steps, or add entries under Ai:Providers.",
@@ -96,7 +98,11 @@ async fn list(page: PageContext) -> PageResult {
         ..Table::default()
     };
     let section = Section::new("models", "").intro(page.t(attempts::THIS_INSTANCE)).table(table);
-    Ok(page.render(View::new(page.t(TITLE)).intro(page.t(INTRO)).section(section)))
+    let view = View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
+        .action(page.t(first_steps::TITLE), first_steps::PATH)
+        .section(section);
+    Ok(page.render(view))
 }
 
 async fn show(page: PageContext, key: Path<String>) -> PageResult {
