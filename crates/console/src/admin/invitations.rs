@@ -84,7 +84,7 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 
 async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiError> {
     let role = typed_role(page, form)?;
-    let group = Uuid::try_parse(form.text("group")).ok().map(GroupId);
+    let group = form.some("group").map(|it| GroupId(Uuid::try_parse(&it).unwrap_or_default()));
     let number_error = || field_error(page.language, "days", common::WHOLE_NUMBER);
     let days = match form.some("days") {
         Some(days) => days.parse::<u16>().map_err(|_err| number_error())?,

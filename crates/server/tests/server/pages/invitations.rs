@@ -28,8 +28,11 @@ async fn invitations_with_an_unknown_role_or_lifetime_are_refused() {
         assert_eq!(refused.status, 400, "{role} {days}: {}", refused.text());
         assert!(refused.text().contains(reason), "{role} {days}: {}", refused.text());
     }
+    let unknown_group = form(&[("csrfToken", &token), ("role", "user"), ("group", "sales")]);
+    let of_unknown_group = ada.post("/admin/invitations", &[], &unknown_group).await;
     let created = invite("kb_manager", "365").await;
 
+    assert_eq!(of_unknown_group.status, 400, "{}", of_unknown_group.text());
     assert_eq!(created.status, 200, "{}", created.text());
     assert_eq!(app.count("invitations WHERE role = 'kb_manager'").await, 1);
     assert_eq!(app.count("invitations").await, 1);
