@@ -10,6 +10,85 @@ use super::{Candidate, PresentedInvitation, TokenHash};
 use crate::people::account::{Account, ApiKeyRef, CallerState, CustomerType};
 use crate::sign_in::device::Network;
 
+/// Store of accounts, whose addresses are unique without regard to case.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait AccountStore: Send + Sync {
+    /// Stores a new account and its effects, atomically.
+    ///
+    /// Under concurrency, no address is stored twice (compared case-insensitively), no more than
+    /// `seats` accounts are active, and no invitation is used twice. An unused invitation stays.
+    async fn register(
+        &self,
+        new: NewAccount,
+        seats: Option<u32>,
+        effects: SideEffects,
+    ) -> Result<AccountCreationOutcome, Unavailable>;
+
+    /// Returns the account with this address, in any spelling; `None` if there is none or it is
+    /// deactivated. If an earlier version stored two accounts under two spellings of one domain,
+    /// the exact spelling decides.
+    async fn by_email(&self, email: &str) -> Result<Option<Credentials>, Unavailable>;
+
+    /// Returns the account with further facts for sign-in: whether it was signed in to from this
+    /// network since `since`, and whether it has a second factor.
+    async fn candidate(
+        &self,
+        email: &str,
+        from: Option<Network>,
+        since: Timestamp,
+    ) -> Result<Option<Candidate>, Unavailable>;
+
+    /// Returns the account, active or deactivated; `None` once it is deleted.
+    async fn find(&self, user: UserId) -> Result<Option<Account>, Unavailable>;
+
+    /// Returns the group of an account; `None` if the account is gone or
+    /// deactivated.
+    async fn active_group(&self, user: UserId) -> Result<Option<GroupId>, Unavailable>;
+
+    /// Loads the account and the session of a presented token, never from a cache; `None` if either
+    /// is gone, the account is deactivated or the session has ended.
+    async fn caller_state(
+        &self,
+        user: UserId,
+        session: SessionId,
+        now: Timestamp,
+    ) -> Result<Option<CallerState>, Unavailable>;
+
+    /// Loads the account and the API key of a caller; `None` if the account is gone or deactivated,
+    /// the key has expired or was revoked, or its scopes are unknown to this version.
+    async fn key_state(
+        &self,
+        key: ApiKeyRef,
+        now: Timestamp,
+    ) -> Result<Option<CallerState>, Unavailable>;
+
+    /// Replaces the password hash if it is still `old`.
+    async fn rehash(
+        &self,
+        user: UserId,
+        old: &Secret<String>,
+        new: &Secret<String>,
+    ) -> Result<(), Unavailable>;
+
+    /// Replaces the display name, with the effects. Returns whether the account exists.
+    async fn rename(
+        &self,
+        user: UserId,
+        name: Option<String>,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Records the declaration of a trader, with its effects. Returns whether the account exists.
+    async fn declare(
+        &self,
+        user: UserId,
+        customer: CustomerType,
+        company: &str,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+}
+
 /// An account that is about to be created.
 #[derive(Debug, Clone)]
 pub struct NewAccount {
@@ -96,83 +175,4 @@ pub struct Credentials {
     pub account: Account,
     /// Password hash; `None` if it has no password.
     pub password_hash: Option<Secret<String>>,
-}
-
-/// Store of accounts, whose addresses are unique without regard to case.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait AccountStore: Send + Sync {
-    /// Stores a new account and its effects, atomically.
-    ///
-    /// Under concurrency, no address is stored twice (compared case-insensitively), no more than
-    /// `seats` accounts are active, and no invitation is used twice. An unused invitation stays.
-    async fn register(
-        &self,
-        new: NewAccount,
-        seats: Option<u32>,
-        effects: SideEffects,
-    ) -> Result<AccountCreationOutcome, Unavailable>;
-
-    /// Returns the account with this address, in any spelling; `None` if there is none or it is
-    /// deactivated. If an earlier version stored two accounts under two spellings of one domain,
-    /// the exact spelling decides.
-    async fn by_email(&self, email: &str) -> Result<Option<Credentials>, Unavailable>;
-
-    /// Returns the account with further facts for sign-in: whether it was signed in to from this
-    /// network since `since`, and whether it has a second factor.
-    async fn candidate(
-        &self,
-        email: &str,
-        from: Option<Network>,
-        since: Timestamp,
-    ) -> Result<Option<Candidate>, Unavailable>;
-
-    /// Returns the account, active or deactivated; `None` once it is deleted.
-    async fn find(&self, user: UserId) -> Result<Option<Account>, Unavailable>;
-
-    /// Returns the group of an account; `None` if the account is gone or
-    /// deactivated.
-    async fn active_group(&self, user: UserId) -> Result<Option<GroupId>, Unavailable>;
-
-    /// Loads the account and the session of a presented token, never from a cache; `None` if either
-    /// is gone, the account is deactivated or the session has ended.
-    async fn caller_state(
-        &self,
-        user: UserId,
-        session: SessionId,
-        now: Timestamp,
-    ) -> Result<Option<CallerState>, Unavailable>;
-
-    /// Loads the account and the API key of a caller; `None` if the account is gone or deactivated,
-    /// the key has expired or was revoked, or its scopes are unknown to this version.
-    async fn key_state(
-        &self,
-        key: ApiKeyRef,
-        now: Timestamp,
-    ) -> Result<Option<CallerState>, Unavailable>;
-
-    /// Replaces the password hash if it is still `old`.
-    async fn rehash(
-        &self,
-        user: UserId,
-        old: &Secret<String>,
-        new: &Secret<String>,
-    ) -> Result<(), Unavailable>;
-
-    /// Replaces the display name, with the effects. Returns whether the account exists.
-    async fn rename(
-        &self,
-        user: UserId,
-        name: Option<String>,
-        effects: SideEffects,
-    ) -> Result<bool, Unavailable>;
-
-    /// Records the declaration of a trader, with its effects. Returns whether the account exists.
-    async fn declare(
-        &self,
-        user: UserId,
-        customer: CustomerType,
-        company: &str,
-        effects: SideEffects,
-    ) -> Result<bool, Unavailable>;
 }

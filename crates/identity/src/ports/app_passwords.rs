@@ -6,6 +6,45 @@ use pia_kernel::{AppPasswordId, SideEffects, Timestamp, Unavailable, UserId};
 use super::{EndEffects, VerifiedProof};
 use crate::sessions::access_tokens::SessionRef;
 
+/// Store of app passwords.
+///
+/// The use of an app password is stored with the session that it starts, by
+/// [`SessionStore::begin`](crate::SessionStore::begin).
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait AppPasswordStore: Send + Sync {
+    /// Stores an app password with its effects and consumes the proof, atomically. A password as
+    /// proof is not consumed.
+    ///
+    /// However many are added at once, no user has more than `max`.
+    async fn add(
+        &self,
+        new: NewAppPassword,
+        max: usize,
+        verified_proof: VerifiedProof,
+        effects: SideEffects,
+    ) -> Result<CredentialStoreOutcome, Unavailable>;
+
+    /// Returns a user's app passwords in order of creation.
+    async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable>;
+
+    /// Returns the app password of a user that has this hash.
+    async fn find(
+        &self,
+        user: UserId,
+        hash: AppPasswordHash,
+    ) -> Result<Option<AppPasswordId>, Unavailable>;
+
+    /// Deletes a user's app password and ends each session that was started with it. Returns
+    /// whether it existed.
+    async fn remove(
+        &self,
+        removal: AppPasswordRemoval,
+        effects: RemovalEffects,
+        if_ended: EndEffects,
+    ) -> Result<bool, Unavailable>;
+}
+
 /// Stored hash of an app password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AppPasswordHash(pub [u8; 32]);
@@ -64,42 +103,3 @@ pub struct AppPasswordRemoval {
 
 /// Side effects of removing an app password with this name.
 pub type RemovalEffects = fn(UserId, Timestamp, &str) -> SideEffects;
-
-/// Store of app passwords.
-///
-/// The use of an app password is stored with the session that it starts, by
-/// [`SessionStore::begin`](crate::SessionStore::begin).
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait AppPasswordStore: Send + Sync {
-    /// Stores an app password with its effects and consumes the proof, atomically. A password as
-    /// proof is not consumed.
-    ///
-    /// However many are added at once, no user has more than `max`.
-    async fn add(
-        &self,
-        new: NewAppPassword,
-        max: usize,
-        verified_proof: VerifiedProof,
-        effects: SideEffects,
-    ) -> Result<CredentialStoreOutcome, Unavailable>;
-
-    /// Returns a user's app passwords in order of creation.
-    async fn list(&self, user: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable>;
-
-    /// Returns the app password of a user that has this hash.
-    async fn find(
-        &self,
-        user: UserId,
-        hash: AppPasswordHash,
-    ) -> Result<Option<AppPasswordId>, Unavailable>;
-
-    /// Deletes a user's app password and ends each session that was started with it. Returns
-    /// whether it existed.
-    async fn remove(
-        &self,
-        removal: AppPasswordRemoval,
-        effects: RemovalEffects,
-        if_ended: EndEffects,
-    ) -> Result<bool, Unavailable>;
-}

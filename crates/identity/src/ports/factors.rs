@@ -37,6 +37,72 @@ pub trait SecretBox: Send + Sync {
     fn is_outdated(&self, sealed: &[u8]) -> bool;
 }
 
+/// Store of second factors.
+///
+/// Changes of one account's factor are serialised, across all instances, and refused after its
+/// account is deactivated or its session is over.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait FactorStore: Send + Sync {
+    /// Returns the factor of a user, on or pending.
+    async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable>;
+
+    /// Returns the number of a user's unused recovery codes.
+    async fn codes_left(&self, user: UserId) -> Result<u32, Unavailable>;
+
+    /// Stores the sealed secret of a pending factor. It replaces another pending one, but not a
+    /// factor that is on.
+    async fn begin(
+        &self,
+        user: UserId,
+        sealed: &[u8],
+        at: Timestamp,
+    ) -> Result<EnrolmentOutcome, Unavailable>;
+
+    /// Enables the factor that is pending with `sealed`, after its code of `step` was presented,
+    /// and replaces the recovery codes. Returns whether this call enabled it.
+    async fn enable(
+        &self,
+        change: FactorChange,
+        sealed: &[u8],
+        step: Step,
+        codes: &[RecoveryHash],
+    ) -> Result<bool, Unavailable>;
+
+    /// Disables the factor, and deletes its recovery codes and challenges. Returns whether the
+    /// proof was valid; of concurrent calls one succeeds.
+    async fn disable(
+        &self,
+        change: FactorChange,
+        verified_proof: VerifiedProof,
+    ) -> Result<bool, Unavailable>;
+
+    /// Replaces the recovery codes. Returns whether the proof was valid; except for a password, it
+    /// is valid once.
+    async fn replace_codes(
+        &self,
+        change: FactorChange,
+        verified_proof: VerifiedProof,
+        codes: &[RecoveryHash],
+    ) -> Result<bool, Unavailable>;
+
+    /// Consumes a proof for a change in another store, and writes the effects. Returns whether it
+    /// was valid; of concurrent calls one succeeds.
+    async fn spend(
+        &self,
+        session_ref: SessionRef,
+        verified_proof: VerifiedProof,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Replaces a sealed secret by the newly sealed one, if it is still `old`.
+    async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable>;
+
+    /// Deletes factors that have been pending since before `since`. Returns their number.
+    async fn sweep(&self, since: Timestamp) -> Result<u64, Unavailable>;
+}
+
 /// Progress of setting up an authenticator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactorState {
@@ -112,70 +178,36 @@ pub enum EnrolmentOutcome {
     Gone,
 }
 
-/// Store of second factors.
+/// Store of sign-ins that wait for their second factor.
 ///
-/// Changes of one account's factor are serialised, across all instances, and refused after its
-/// account is deactivated or its session is over.
+/// A challenge exists until it expires, is answered, its account is deactivated, its password
+/// replaced or its factor disabled.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
-pub trait FactorStore: Send + Sync {
-    /// Returns the factor of a user, on or pending.
-    async fn factor(&self, user: UserId) -> Result<Option<Factor>, Unavailable>;
+pub trait ChallengeStore: Send + Sync {
+    /// Stores a challenge, unless its account is gone or deactivated, or its credentials are not
+    /// those of the challenge's epoch.
+    async fn open(&self, challenge: NewChallenge) -> Result<SessionStartOutcome, Unavailable>;
 
-    /// Returns the number of a user's unused recovery codes.
-    async fn codes_left(&self, user: UserId) -> Result<u32, Unavailable>;
-
-    /// Stores the sealed secret of a pending factor. It replaces another pending one, but not a
-    /// factor that is on.
-    async fn begin(
+    /// Returns the account of the challenge, if it exists and was tried fewer
+    /// than `max` times.
+    async fn owner(
         &self,
-        user: UserId,
-        sealed: &[u8],
-        at: Timestamp,
-    ) -> Result<EnrolmentOutcome, Unavailable>;
+        hash: TokenHash,
+        max: u32,
+        now: Timestamp,
+    ) -> Result<Option<UserId>, Unavailable>;
 
-    /// Enables the factor that is pending with `sealed`, after its code of `step` was presented,
-    /// and replaces the recovery codes. Returns whether this call enabled it.
-    async fn enable(
-        &self,
-        change: FactorChange,
-        sealed: &[u8],
-        step: Step,
-        codes: &[RecoveryHash],
-    ) -> Result<bool, Unavailable>;
+    /// Counts an attempt. Returns whether it is allowed: of concurrent calls, at most `max` are.
+    async fn attempt(&self, hash: TokenHash, max: u32, now: Timestamp)
+    -> Result<bool, Unavailable>;
 
-    /// Disables the factor, and deletes its recovery codes and challenges. Returns whether the
-    /// proof was valid; of concurrent calls one succeeds.
-    async fn disable(
-        &self,
-        change: FactorChange,
-        verified_proof: VerifiedProof,
-    ) -> Result<bool, Unavailable>;
+    /// Consumes a challenge and the proof that answers it, atomically. Of concurrent calls one is
+    /// `Done`.
+    async fn redeem(&self, redemption: Redemption) -> Result<RedemptionOutcome, Unavailable>;
 
-    /// Replaces the recovery codes. Returns whether the proof was valid; except for a password, it
-    /// is valid once.
-    async fn replace_codes(
-        &self,
-        change: FactorChange,
-        verified_proof: VerifiedProof,
-        codes: &[RecoveryHash],
-    ) -> Result<bool, Unavailable>;
-
-    /// Consumes a proof for a change in another store, and writes the effects. Returns whether it
-    /// was valid; of concurrent calls one succeeds.
-    async fn spend(
-        &self,
-        session_ref: SessionRef,
-        verified_proof: VerifiedProof,
-        at: Timestamp,
-        effects: SideEffects,
-    ) -> Result<bool, Unavailable>;
-
-    /// Replaces a sealed secret by the newly sealed one, if it is still `old`.
-    async fn reseal(&self, user: UserId, old: &[u8], new: &[u8]) -> Result<(), Unavailable>;
-
-    /// Deletes factors that have been pending since before `since`. Returns their number.
-    async fn sweep(&self, since: Timestamp) -> Result<u64, Unavailable>;
+    /// Deletes challenges that expired before `now`. Returns their number.
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }
 
 /// A sign-in that waits for its second factor.
@@ -218,36 +250,4 @@ pub enum RedemptionOutcome {
     Stale,
     /// Challenge does not exist any more.
     Gone,
-}
-
-/// Store of sign-ins that wait for their second factor.
-///
-/// A challenge exists until it expires, is answered, its account is deactivated, its password
-/// replaced or its factor disabled.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait ChallengeStore: Send + Sync {
-    /// Stores a challenge, unless its account is gone or deactivated, or its credentials are not
-    /// those of the challenge's epoch.
-    async fn open(&self, challenge: NewChallenge) -> Result<SessionStartOutcome, Unavailable>;
-
-    /// Returns the account of the challenge, if it exists and was tried fewer
-    /// than `max` times.
-    async fn owner(
-        &self,
-        hash: TokenHash,
-        max: u32,
-        now: Timestamp,
-    ) -> Result<Option<UserId>, Unavailable>;
-
-    /// Counts an attempt. Returns whether it is allowed: of concurrent calls, at most `max` are.
-    async fn attempt(&self, hash: TokenHash, max: u32, now: Timestamp)
-    -> Result<bool, Unavailable>;
-
-    /// Consumes a challenge and the proof that answers it, atomically. Of concurrent calls one is
-    /// `Done`.
-    async fn redeem(&self, redemption: Redemption) -> Result<RedemptionOutcome, Unavailable>;
-
-    /// Deletes challenges that expired before `now`. Returns their number.
-    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }

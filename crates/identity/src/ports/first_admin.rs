@@ -5,19 +5,6 @@ use pia_kernel::{Secret, SideEffects, Unavailable};
 
 use super::{NewAccount, SeatLimits};
 
-/// Outcome of creating the first administrator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FirstAdminOutcome {
-    /// Account was created, with its effects.
-    Stored,
-    /// Server has an active administrator.
-    AlreadySetUp,
-    /// Address has an account already.
-    EmailTaken,
-    /// Licence has no seat left.
-    SeatsTaken,
-}
-
 /// Store of the first administrator.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -33,6 +20,19 @@ pub trait FirstAdminStore: Send + Sync {
         limits: SeatLimits,
         effects: SideEffects,
     ) -> Result<FirstAdminOutcome, Unavailable>;
+}
+
+/// Outcome of creating the first administrator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstAdminOutcome {
+    /// Account was created, with its effects.
+    Stored,
+    /// Server has an active administrator.
+    AlreadySetUp,
+    /// Address has an account already.
+    EmailTaken,
+    /// Licence has no seat left.
+    SeatsTaken,
 }
 
 /// Setup token, which proves access to the server's files.

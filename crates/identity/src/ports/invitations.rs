@@ -9,6 +9,28 @@ use pia_kernel::{
 use super::TokenHash;
 use crate::people::role::Role;
 
+/// Store of invitations until they are used, revoked or expire.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait InvitationStore: Send + Sync {
+    /// Stores an invitation. Returns whether its group exists.
+    async fn add(&self, new: NewInvitation, effects: SideEffects) -> Result<bool, Unavailable>;
+
+    /// Returns a page of the selected invitations that are valid, in their order.
+    async fn page(
+        &self,
+        now: Timestamp,
+        filter: &InvitationFilter,
+        page: PageRequest,
+    ) -> Result<Vec<InvitationEntry>, Unavailable>;
+
+    /// Revokes an invitation. Returns whether it existed.
+    async fn revoke(&self, id: InvitationId, effects: SideEffects) -> Result<bool, Unavailable>;
+
+    /// Deletes invitations that expired before `now`. Returns their number.
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
+}
+
 /// An invitation that is presented at registration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PresentedInvitation {
@@ -76,26 +98,4 @@ impl InvitationFilter {
         let at = if self.is_by_expiry { entry.expires_at } else { entry.at };
         Cursor { at, id: entry.id.0 }
     }
-}
-
-/// Store of invitations until they are used, revoked or expire.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait InvitationStore: Send + Sync {
-    /// Stores an invitation. Returns whether its group exists.
-    async fn add(&self, new: NewInvitation, effects: SideEffects) -> Result<bool, Unavailable>;
-
-    /// Returns a page of the selected invitations that are valid, in their order.
-    async fn page(
-        &self,
-        now: Timestamp,
-        filter: &InvitationFilter,
-        page: PageRequest,
-    ) -> Result<Vec<InvitationEntry>, Unavailable>;
-
-    /// Revokes an invitation. Returns whether it existed.
-    async fn revoke(&self, id: InvitationId, effects: SideEffects) -> Result<bool, Unavailable>;
-
-    /// Deletes invitations that expired before `now`. Returns their number.
-    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }

@@ -5,32 +5,6 @@ use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 
 use super::{EmailTokenPurpose, NewEmailToken, TokenHash};
 
-/// Change of a user's address by the token that was sent to the new one.
-#[derive(Debug, Clone)]
-pub struct AddressChange {
-    /// User who requested the change.
-    pub user: UserId,
-    /// Hash of the token with the address.
-    pub token: TokenHash,
-    /// New address, in display form.
-    pub email: String,
-    /// Time of the change, at which the new address is verified.
-    pub at: Timestamp,
-    /// Side effects, written only if the address changes.
-    pub effects: SideEffects,
-}
-
-/// Outcome of changing an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AddressChangeOutcome {
-    /// Address was changed, and counts as verified.
-    Changed,
-    /// Token is unknown, of another user, used or expired.
-    InvalidToken,
-    /// Another account has the address.
-    Taken,
-}
-
 /// Store of the tokens that are sent in emails.
 ///
 /// A token exists until it expires, is redeemed, or is superseded by newer ones. The tokens of one
@@ -81,4 +55,30 @@ pub trait EmailTokenStore: Send + Sync {
 
     /// Deletes tokens that expired before `now`. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
+}
+
+/// Change of a user's address by the token that was sent to the new one.
+#[derive(Debug, Clone)]
+pub struct AddressChange {
+    /// User who requested the change.
+    pub user: UserId,
+    /// Hash of the token with the address.
+    pub token: TokenHash,
+    /// New address, in display form.
+    pub email: String,
+    /// Time of the change, at which the new address is verified.
+    pub at: Timestamp,
+    /// Side effects, written only if the address changes.
+    pub effects: SideEffects,
+}
+
+/// Outcome of changing an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AddressChangeOutcome {
+    /// Address was changed, and counts as verified.
+    Changed,
+    /// Token is unknown, of another user, used or expired.
+    InvalidToken,
+    /// Another account has the address.
+    Taken,
 }

@@ -9,6 +9,44 @@ use pia_kernel::{PasskeyId, Secret, SessionId, SideEffects, Timestamp, Unavailab
 use super::{FactorChange, TokenHash, VerifiedProof};
 use crate::people::account::Account;
 
+/// Creates challenges for authenticators and verifies their responses.
+///
+/// A response is accepted only from a page of this server, for the very challenge, and if the
+/// authenticator has verified the user. Signature counters are checked by
+/// [`PasskeyStore::record_use`].
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+pub trait PasskeyCeremony: Send + Sync {
+    /// Creates a challenge for a new passkey of an account, excluding authenticators that have one
+    /// of `existing`.
+    fn begin_registration(
+        &self,
+        account: &Account,
+        existing: Vec<Vec<u8>>,
+    ) -> Result<Ceremony, Unavailable>;
+
+    /// Verifies the response to a challenge of [`begin_registration`](Self::begin_registration),
+    /// and returns the new passkey.
+    fn finish_registration(
+        &self,
+        state: &Secret<String>,
+        response: &str,
+    ) -> Result<PasskeyCredential, CeremonyError>;
+
+    /// Creates a challenge to be signed with any passkey, for a sign-in or a proof.
+    fn begin_sign_in(&self) -> Result<Ceremony, Unavailable>;
+
+    /// Returns the passkey that a response claims to be signed with.
+    fn claimant(&self, response: &str) -> Result<ClaimedPasskey, CeremonyError>;
+
+    /// Returns the signature counter if the response was signed with the passkey.
+    fn finish_sign_in(
+        &self,
+        state: &Secret<String>,
+        response: &str,
+        key: &str,
+    ) -> Result<u32, CeremonyError>;
+}
+
 /// Challenge for an authenticator, and the state that its response is verified against.
 #[derive(Debug, Clone)]
 pub struct Ceremony {
@@ -55,69 +93,6 @@ pub enum CeremonyError {
     Unreadable(String),
 }
 
-/// Creates challenges for authenticators and verifies their responses.
-///
-/// A response is accepted only from a page of this server, for the very challenge, and if the
-/// authenticator has verified the user. Signature counters are checked by
-/// [`PasskeyStore::record_use`].
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-pub trait PasskeyCeremony: Send + Sync {
-    /// Creates a challenge for a new passkey of an account, excluding authenticators that have one
-    /// of `existing`.
-    fn begin_registration(
-        &self,
-        account: &Account,
-        existing: Vec<Vec<u8>>,
-    ) -> Result<Ceremony, Unavailable>;
-
-    /// Verifies the response to a challenge of [`begin_registration`](Self::begin_registration),
-    /// and returns the new passkey.
-    fn finish_registration(
-        &self,
-        state: &Secret<String>,
-        response: &str,
-    ) -> Result<PasskeyCredential, CeremonyError>;
-
-    /// Creates a challenge to be signed with any passkey, for a sign-in or a proof.
-    fn begin_sign_in(&self) -> Result<Ceremony, Unavailable>;
-
-    /// Returns the passkey that a response claims to be signed with.
-    fn claimant(&self, response: &str) -> Result<ClaimedPasskey, CeremonyError>;
-
-    /// Returns the signature counter if the response was signed with the passkey.
-    fn finish_sign_in(
-        &self,
-        state: &Secret<String>,
-        response: &str,
-        key: &str,
-    ) -> Result<u32, CeremonyError>;
-}
-
-/// Authorisation to add a passkey.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PasskeyAuthorization {
-    /// Fresh proof of the owner; it is consumed.
-    Evidence(VerifiedProof),
-    /// Recent session of a user without another proof.
-    NewSession {
-        /// Session of the caller, which must be live.
-        session: SessionId,
-        /// Earliest permitted start of the session.
-        since: Timestamp,
-    },
-}
-
-/// A challenge that waits for its response.
-#[derive(Debug, Clone)]
-pub struct NewPasskeyChallenge {
-    /// Hash under which it is found; only the browser has the token.
-    pub hash: TokenHash,
-    /// State that the response is verified against.
-    pub state: Secret<String>,
-    /// Time from which responses are refused.
-    pub expires_at: Timestamp,
-}
-
 /// Store of challenges until they are answered. Those for registration are separate from those for
 /// sign-in.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
@@ -154,6 +129,73 @@ pub trait PasskeyChallenges: Send + Sync {
 
     /// Deletes challenges that expired before `now`. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
+}
+
+/// Authorisation to add a passkey.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PasskeyAuthorization {
+    /// Fresh proof of the owner; it is consumed.
+    Evidence(VerifiedProof),
+    /// Recent session of a user without another proof.
+    NewSession {
+        /// Session of the caller, which must be live.
+        session: SessionId,
+        /// Earliest permitted start of the session.
+        since: Timestamp,
+    },
+}
+
+/// A challenge that waits for its response.
+#[derive(Debug, Clone)]
+pub struct NewPasskeyChallenge {
+    /// Hash under which it is found; only the browser has the token.
+    pub hash: TokenHash,
+    /// State that the response is verified against.
+    pub state: Secret<String>,
+    /// Time from which responses are refused.
+    pub expires_at: Timestamp,
+}
+
+/// Store of passkeys.
+///
+/// Changes of one account's passkeys are serialised, across all instances, and refused after its
+/// account is deactivated.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PasskeyStore: Send + Sync {
+    /// Stores a passkey and ends the other sessions, atomically. However many are added at once, an
+    /// account has at most `max`, and each credential exists once.
+    async fn add(
+        &self,
+        change: FactorChange,
+        new: NewPasskey,
+        max: usize,
+    ) -> Result<PasskeyCreationOutcome, Unavailable>;
+
+    /// Returns the passkeys of a user in order of creation.
+    async fn of_user(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable>;
+
+    /// Returns the passkey with this credential id, if its account is active.
+    async fn find(&self, credential: &[u8]) -> Result<Option<StoredPasskey>, Unavailable>;
+
+    /// Removes a passkey and ends the other sessions, atomically. Returns whether the user had it
+    /// and the session is not over.
+    async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable>;
+
+    /// Changes a passkey, with the effects of unblocking it if it was blocked. Returns whether the
+    /// user has it.
+    async fn change(
+        &self,
+        user: UserId,
+        id: PasskeyId,
+        change: PasskeyChange,
+        if_unblocked: SideEffects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Records the use of a passkey that is not blocked, and blocks a passkey whose counter went
+    /// back. Of concurrent uses with one counter, only the first is recorded, unless the counter is
+    /// zero: authenticators that do not count always report zero.
+    async fn record_use(&self, passkey_use: PasskeyUse) -> Result<PasskeyUseOutcome, Unavailable>;
 }
 
 /// A passkey that is about to be stored.
@@ -248,46 +290,4 @@ pub struct PasskeyChange {
     pub name: Option<String>,
     /// True to unblock the passkey, whatever its next counter is.
     pub unblock: bool,
-}
-
-/// Store of passkeys.
-///
-/// Changes of one account's passkeys are serialised, across all instances, and refused after its
-/// account is deactivated.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait PasskeyStore: Send + Sync {
-    /// Stores a passkey and ends the other sessions, atomically. However many are added at once, an
-    /// account has at most `max`, and each credential exists once.
-    async fn add(
-        &self,
-        change: FactorChange,
-        new: NewPasskey,
-        max: usize,
-    ) -> Result<PasskeyCreationOutcome, Unavailable>;
-
-    /// Returns the passkeys of a user in order of creation.
-    async fn of_user(&self, user: UserId) -> Result<Vec<PasskeyEntry>, Unavailable>;
-
-    /// Returns the passkey with this credential id, if its account is active.
-    async fn find(&self, credential: &[u8]) -> Result<Option<StoredPasskey>, Unavailable>;
-
-    /// Removes a passkey and ends the other sessions, atomically. Returns whether the user had it
-    /// and the session is not over.
-    async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable>;
-
-    /// Changes a passkey, with the effects of unblocking it if it was blocked. Returns whether the
-    /// user has it.
-    async fn change(
-        &self,
-        user: UserId,
-        id: PasskeyId,
-        change: PasskeyChange,
-        if_unblocked: SideEffects,
-    ) -> Result<bool, Unavailable>;
-
-    /// Records the use of a passkey that is not blocked, and blocks a passkey whose counter went
-    /// back. Of concurrent uses with one counter, only the first is recorded, unless the counter is
-    /// zero: authenticators that do not count always report zero.
-    async fn record_use(&self, passkey_use: PasskeyUse) -> Result<PasskeyUseOutcome, Unavailable>;
 }

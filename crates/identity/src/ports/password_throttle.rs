@@ -9,31 +9,6 @@ use pia_kernel::{SideEffects, Timestamp, Unavailable};
 
 use super::RateLimitOutcome;
 
-/// Limits of guesses at one account's password.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GuessRules {
-    /// Number of wrong passwords without a delay.
-    pub free: u32,
-    /// Delay before the next guess after the free ones; it doubles with each
-    /// further guess.
-    pub first_wait: Duration,
-    /// Delay at which the doubling ends.
-    pub max_wait: Duration,
-    /// Time after the last wrong guess until all are forgotten.
-    pub memory: Duration,
-}
-
-impl Default for GuessRules {
-    fn default() -> Self {
-        Self {
-            free: 5,
-            first_wait: Duration::from_secs(1),
-            max_wait: Duration::from_mins(15),
-            memory: Duration::from_hours(24),
-        }
-    }
-}
-
 /// Counters of password guesses, shared by all instances.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -67,4 +42,29 @@ pub trait PasswordThrottleStore: Send + Sync {
 
     /// Deletes the counts whose last guess was before `time`. Returns their number.
     async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
+}
+
+/// Limits of guesses at one account's password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GuessRules {
+    /// Number of wrong passwords without a delay.
+    pub free: u32,
+    /// Delay before the next guess after the free ones; it doubles with each
+    /// further guess.
+    pub first_wait: Duration,
+    /// Delay at which the doubling ends.
+    pub max_wait: Duration,
+    /// Time after the last wrong guess until all are forgotten.
+    pub memory: Duration,
+}
+
+impl Default for GuessRules {
+    fn default() -> Self {
+        Self {
+            free: 5,
+            first_wait: Duration::from_secs(1),
+            max_wait: Duration::from_mins(15),
+            memory: Duration::from_hours(24),
+        }
+    }
 }

@@ -7,6 +7,24 @@ use super::{EndEffects, TokenHash};
 use crate::people::account::ApiKeyRef;
 use crate::sessions::access_tokens::SessionRef;
 
+/// Store of passwords.
+///
+/// Of concurrent changes to one account, one succeeds, and only if the account is active and has a
+/// password. It deletes the sign-ins that wait for a second factor and the tokens for a reset.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PasswordStore: Send + Sync {
+    /// Consumes the token, replaces the password, ends every session and revokes the app passwords,
+    /// whose creator is unknown. The token also verifies the email address. Returns whether the
+    /// token was valid.
+    async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable>;
+
+    /// Replaces the password if it is still `old`, ends the other sessions, and revokes app
+    /// passwords and API keys if requested. Returns the app access that is left; `None` if the
+    /// password was not `old`.
+    async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable>;
+}
+
 /// A new password in place of a forgotten one.
 #[derive(Debug, Clone)]
 pub struct PasswordReset {
@@ -63,35 +81,6 @@ pub struct AppAccessRevoked {
     pub api_key: fn(ApiKeyRef, Timestamp) -> SideEffects,
 }
 
-/// Store of passwords.
-///
-/// Of concurrent changes to one account, one succeeds, and only if the account is active and has a
-/// password. It deletes the sign-ins that wait for a second factor and the tokens for a reset.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait PasswordStore: Send + Sync {
-    /// Consumes the token, replaces the password, ends every session and revokes the app passwords,
-    /// whose creator is unknown. The token also verifies the email address. Returns whether the
-    /// token was valid.
-    async fn reset(&self, reset: PasswordReset) -> Result<bool, Unavailable>;
-
-    /// Replaces the password if it is still `old`, ends the other sessions, and revokes app
-    /// passwords and API keys if requested. Returns the app access that is left; `None` if the
-    /// password was not `old`.
-    async fn change(&self, change: PasswordChange) -> Result<Option<AppAccess>, Unavailable>;
-}
-
-/// Result of comparing a password with the stored hash.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// Password matches, and its hash has the current parameters.
-    Right,
-    /// Password matches, and its hash should be renewed with the current parameters.
-    RightButOutdated,
-    /// Password does not match, or there is none.
-    Wrong,
-}
-
 /// Hashes and verifies passwords, off the request workers.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -108,4 +97,15 @@ pub trait PasswordHasher: Send + Sync {
         password: Secret<String>,
         stored: Option<Secret<String>>,
     ) -> Result<Verdict, Unavailable>;
+}
+
+/// Result of comparing a password with the stored hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Password matches, and its hash has the current parameters.
+    Right,
+    /// Password matches, and its hash should be renewed with the current parameters.
+    RightButOutdated,
+    /// Password does not match, or there is none.
+    Wrong,
 }

@@ -16,6 +16,26 @@ use crate::providers::code_challenge::CodeChallenge;
 use crate::providers::flow::ProviderFlow;
 use crate::providers::provider::Provider;
 
+/// Client of the identity providers. It alone knows their configuration.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait IdentityProviders: Send + Sync {
+    /// Returns the URL at which a browser signs in.
+    async fn authorization_url(
+        &self,
+        provider: Provider,
+        request: &ProviderRequest,
+    ) -> Result<String, ProviderError>;
+
+    /// Exchanges a provider's code for claims. Signature, issuer, audience, nonce and time of the
+    /// token are verified.
+    async fn exchange(
+        &self,
+        provider: Provider,
+        code: ProviderCode,
+    ) -> Result<ProviderClaims, ProviderError>;
+}
+
 /// Secrets of one redirect to a provider.
 #[derive(Debug, Clone)]
 pub struct ProviderRequest {
@@ -73,39 +93,6 @@ pub enum ProviderError {
     BadToken,
 }
 
-/// Client of the identity providers. It alone knows their configuration.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait IdentityProviders: Send + Sync {
-    /// Returns the URL at which a browser signs in.
-    async fn authorization_url(
-        &self,
-        provider: Provider,
-        request: &ProviderRequest,
-    ) -> Result<String, ProviderError>;
-
-    /// Exchanges a provider's code for claims. Signature, issuer, audience, nonce and time of the
-    /// token are verified.
-    async fn exchange(
-        &self,
-        provider: Provider,
-        code: ProviderCode,
-    ) -> Result<ProviderClaims, ProviderError>;
-}
-
-/// A sign-in that is about to be redirected to a provider.
-#[derive(Debug, Clone)]
-pub struct NewProviderFlow {
-    /// Hash of the state that the provider returns.
-    pub hash: TokenHash,
-    /// Hash of the cookie of the browser that started it.
-    pub browser: TokenHash,
-    /// State with which it resumes.
-    pub flow: ProviderFlow,
-    /// Time from which its callback is refused.
-    pub expires_at: Timestamp,
-}
-
 /// Store of sign-ins in progress at a provider, sealed.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -127,28 +114,17 @@ pub trait ProviderFlows: Send + Sync {
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }
 
-/// Account of a provider's user.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum KnownAccount {
-    /// Account may sign in.
-    Active(Account),
-    /// Account is deactivated or gone.
-    Deactivated,
-}
-
-/// First sign-in at a provider to an account that a SCIM client created.
+/// A sign-in that is about to be redirected to a provider.
 #[derive(Debug, Clone)]
-pub struct ProvisionedSignIn {
-    /// Provider that identified the user.
-    pub provider: Provider,
-    /// Identity at the provider, which the account is linked to.
-    pub identity: ProviderIdentity,
-    /// Email address that the provider vouches for.
-    pub email: String,
-    /// Time of the sign-in, for its effects.
-    pub at: Timestamp,
-    /// Side effects of linking this account.
-    pub effects: fn(UserId, Timestamp) -> SideEffects,
+pub struct NewProviderFlow {
+    /// Hash of the state that the provider returns.
+    pub hash: TokenHash,
+    /// Hash of the cookie of the browser that started it.
+    pub browser: TokenHash,
+    /// State with which it resumes.
+    pub flow: ProviderFlow,
+    /// Time from which its callback is refused.
+    pub expires_at: Timestamp,
 }
 
 /// Accounts as sign-ins at providers look for them.
@@ -175,6 +151,58 @@ pub trait ProviderAccounts: Send + Sync {
     /// Returns whether any account, active or deactivated, has this address,
     /// compared case-insensitively.
     async fn has_address(&self, email: &str) -> Result<bool, Unavailable>;
+}
+
+/// Account of a provider's user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum KnownAccount {
+    /// Account may sign in.
+    Active(Account),
+    /// Account is deactivated or gone.
+    Deactivated,
+}
+
+/// First sign-in at a provider to an account that a SCIM client created.
+#[derive(Debug, Clone)]
+pub struct ProvisionedSignIn {
+    /// Provider that identified the user.
+    pub provider: Provider,
+    /// Identity at the provider, which the account is linked to.
+    pub identity: ProviderIdentity,
+    /// Email address that the provider vouches for.
+    pub email: String,
+    /// Time of the sign-in, for its effects.
+    pub at: Timestamp,
+    /// Side effects of linking this account.
+    pub effects: fn(UserId, Timestamp) -> SideEffects,
+}
+
+/// Store of one-time codes, each of which starts one session.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait SignInCodes: Send + Sync {
+    /// Stores a code, unless its account is gone or deactivated.
+    async fn put(&self, new: NewSignInCode) -> Result<SessionStartOutcome, Unavailable>;
+
+    /// Presents a code, which is consumed whatever the outcome.
+    ///
+    /// Of concurrent calls at most one redeems it. A code is refused with a wrong or missing
+    /// challenge, after its expiry, and for a deactivated account. Presented again, it ends the
+    /// session that it started, with the effects of `if_replayed`.
+    async fn redeem(
+        &self,
+        hash: TokenHash,
+        challenge: Option<CodeChallenge>,
+        at: Timestamp,
+        if_replayed: ReplayEffects,
+    ) -> Result<CodeRedemptionOutcome, Unavailable>;
+
+    /// Records the session that a redeemed code started. Returns false if the code was presented
+    /// again meanwhile: the session must not be used.
+    async fn settle(&self, hash: TokenHash, session: SessionId) -> Result<bool, Unavailable>;
+
+    /// Deletes codes that have expired. Returns their number.
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }
 
 /// A one-time code that is about to be issued.
@@ -204,34 +232,6 @@ pub enum CodeRedemptionOutcome {
 
 /// Side effects of the end of a session that was started with the code.
 pub type ReplayEffects = fn(UserId, Timestamp) -> SideEffects;
-
-/// Store of one-time codes, each of which starts one session.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait SignInCodes: Send + Sync {
-    /// Stores a code, unless its account is gone or deactivated.
-    async fn put(&self, new: NewSignInCode) -> Result<SessionStartOutcome, Unavailable>;
-
-    /// Presents a code, which is consumed whatever the outcome.
-    ///
-    /// Of concurrent calls at most one redeems it. A code is refused with a wrong or missing
-    /// challenge, after its expiry, and for a deactivated account. Presented again, it ends the
-    /// session that it started, with the effects of `if_replayed`.
-    async fn redeem(
-        &self,
-        hash: TokenHash,
-        challenge: Option<CodeChallenge>,
-        at: Timestamp,
-        if_replayed: ReplayEffects,
-    ) -> Result<CodeRedemptionOutcome, Unavailable>;
-
-    /// Records the session that a redeemed code started. Returns false if the code was presented
-    /// again meanwhile: the session must not be used.
-    async fn settle(&self, hash: TokenHash, session: SessionId) -> Result<bool, Unavailable>;
-
-    /// Deletes codes that have expired. Returns their number.
-    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
-}
 
 /// Check that the licence allows new accounts at all, independent of the seats left.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]

@@ -9,31 +9,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
-/// Token bucket of `burst` attempts, refilled evenly over `window`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RateQuota {
-    /// Number of attempts in a full bucket.
-    pub burst: u32,
-    /// Time in which an empty bucket fills.
-    pub window: Duration,
-}
-
-impl RateQuota {
-    /// Returns the time in which the bucket gains one attempt.
-    pub fn interval(self) -> Duration {
-        self.window / self.burst.max(1)
-    }
-}
-
-/// Outcome of counting an attempt.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RateLimitOutcome {
-    /// Attempt is allowed, and was counted.
-    Allowed,
-    /// Next attempt is allowed after this time.
-    Wait(Duration),
-}
-
 /// Counters of sign-in attempts, shared by all instances.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -58,4 +33,29 @@ pub trait RateLimitStore: Send + Sync {
 
     /// Deletes buckets that are full again. Returns their number.
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
+}
+
+/// Token bucket of `burst` attempts, refilled evenly over `window`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateQuota {
+    /// Number of attempts in a full bucket.
+    pub burst: u32,
+    /// Time in which an empty bucket fills.
+    pub window: Duration,
+}
+
+impl RateQuota {
+    /// Returns the time in which the bucket gains one attempt.
+    pub fn interval(self) -> Duration {
+        self.window / self.burst.max(1)
+    }
+}
+
+/// Outcome of counting an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RateLimitOutcome {
+    /// Attempt is allowed, and was counted.
+    Allowed,
+    /// Next attempt is allowed after this time.
+    Wait(Duration),
 }

@@ -6,6 +6,56 @@ use pia_kernel::{SideEffects, Timestamp, Unavailable, UserId};
 use super::Seats;
 use crate::people::role::Role;
 
+/// Store of roles, of the active state of accounts and of what secures them.
+///
+/// Under concurrency, across all instances, one active administrator remains, and no limit is
+/// exceeded. A change without a difference writes no effects.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait RoleStore: Send + Sync {
+    /// Returns the account with this address, case-insensitively, active or not.
+    async fn member(&self, email: &str) -> Result<Option<Member>, Unavailable>;
+
+    /// Returns the administrators, deactivated ones included.
+    async fn admins(&self) -> Result<Vec<Member>, Unavailable>;
+
+    /// Counts the active administrators with a password that have neither an enabled
+    /// authenticator app nor a passkey.
+    async fn count_admins_without_factor(&self) -> Result<u64, Unavailable>;
+
+    /// Replaces the role of an account. At most `max_admins` administrators are active.
+    async fn set_role(
+        &self,
+        user: UserId,
+        role: Role,
+        max_admins: Option<u32>,
+        effects: SideEffects,
+    ) -> Result<RoleChangeOutcome, Unavailable>;
+
+    /// Deactivates an account. Its sessions, pending sign-ins and emailed links end.
+    async fn deactivate(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<DeactivationOutcome, Unavailable>;
+
+    /// Reactivates an account, if a seat is available.
+    async fn reactivate(
+        &self,
+        user: UserId,
+        limits: SeatLimits,
+        effects: SideEffects,
+    ) -> Result<ReactivationOutcome, Unavailable>;
+
+    /// Ends the sessions and pending sign-ins of an account. Returns whether the account exists.
+    async fn end_sessions(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable>;
+
+    /// Disables the second factor of an account, and ends its sessions and pending sign-ins.
+    /// Returns whether a factor was on.
+    async fn reset_factor(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable>;
+}
+
 /// Maximum numbers of accounts that the licence allows; `None` where it sets no
 /// limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -80,54 +130,4 @@ pub enum ReactivationOutcome {
     SeatsTaken,
     /// Account is an administrator's, and the licence allows no further administrator.
     AdminsTaken,
-}
-
-/// Store of roles, of the active state of accounts and of what secures them.
-///
-/// Under concurrency, across all instances, one active administrator remains, and no limit is
-/// exceeded. A change without a difference writes no effects.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait RoleStore: Send + Sync {
-    /// Returns the account with this address, case-insensitively, active or not.
-    async fn member(&self, email: &str) -> Result<Option<Member>, Unavailable>;
-
-    /// Returns the administrators, deactivated ones included.
-    async fn admins(&self) -> Result<Vec<Member>, Unavailable>;
-
-    /// Counts the active administrators with a password that have neither an enabled
-    /// authenticator app nor a passkey.
-    async fn count_admins_without_factor(&self) -> Result<u64, Unavailable>;
-
-    /// Replaces the role of an account. At most `max_admins` administrators are active.
-    async fn set_role(
-        &self,
-        user: UserId,
-        role: Role,
-        max_admins: Option<u32>,
-        effects: SideEffects,
-    ) -> Result<RoleChangeOutcome, Unavailable>;
-
-    /// Deactivates an account. Its sessions, pending sign-ins and emailed links end.
-    async fn deactivate(
-        &self,
-        user: UserId,
-        at: Timestamp,
-        effects: SideEffects,
-    ) -> Result<DeactivationOutcome, Unavailable>;
-
-    /// Reactivates an account, if a seat is available.
-    async fn reactivate(
-        &self,
-        user: UserId,
-        limits: SeatLimits,
-        effects: SideEffects,
-    ) -> Result<ReactivationOutcome, Unavailable>;
-
-    /// Ends the sessions and pending sign-ins of an account. Returns whether the account exists.
-    async fn end_sessions(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable>;
-
-    /// Disables the second factor of an account, and ends its sessions and pending sign-ins.
-    /// Returns whether a factor was on.
-    async fn reset_factor(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable>;
 }

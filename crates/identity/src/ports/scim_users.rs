@@ -7,6 +7,47 @@ use crate::ports::SeatLimits;
 use crate::scim::user::{ScimUser, ScimUserAttributes, ScimUserChange};
 use crate::violation::Violation;
 
+/// Store of users that SCIM clients manage: all accounts but those that a
+/// client has deleted.
+///
+/// However many create and change users at once, on any number of instances,
+/// no two users have the same `userName` (without regard to case),
+/// `externalId` or email address, and no change is lost. A change of nothing
+/// leaves no effects.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ScimUserStore: Send + Sync {
+    /// Stores an account without a credential, in the default group. A user
+    /// with the same email address whom a client had deleted is restored
+    /// instead. Of active accounts there are `seats` at most.
+    async fn create(
+        &self,
+        new: NewScimUser,
+        seats: Option<u32>,
+        effects: SideEffects,
+    ) -> Result<ScimUserCreationOutcome, Unavailable>;
+
+    /// Returns a user whom SCIM clients see; `None` for all others.
+    async fn find(&self, user: UserId) -> Result<Option<ScimUser>, Unavailable>;
+
+    /// Loads part of a list of users.
+    async fn list(&self, query: ScimUserQuery) -> Result<ScimUserPage, Unavailable>;
+
+    /// Applies all of the changes to the attributes as they then are, or none.
+    /// A new email address counts as verified, and ends the links that were
+    /// sent to the one before.
+    async fn change(&self, edit: ScimUserEdit) -> Result<ScimUserChangeOutcome, Unavailable>;
+
+    /// Hides a user from SCIM clients until one creates them again. Returns
+    /// whether there was such a user.
+    async fn withdraw(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+}
+
 /// Condition that a list of users meets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScimUserCondition {
@@ -162,45 +203,4 @@ pub enum ScimUserChangeOutcome {
     SeatsTaken,
     /// Account is an administrator's, and the licence allows no further administrator.
     AdminsTaken,
-}
-
-/// Store of users that SCIM clients manage: all accounts but those that a
-/// client has deleted.
-///
-/// However many create and change users at once, on any number of instances,
-/// no two users have the same `userName` (without regard to case),
-/// `externalId` or email address, and no change is lost. A change of nothing
-/// leaves no effects.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait ScimUserStore: Send + Sync {
-    /// Stores an account without a credential, in the default group. A user
-    /// with the same email address whom a client had deleted is restored
-    /// instead. Of active accounts there are `seats` at most.
-    async fn create(
-        &self,
-        new: NewScimUser,
-        seats: Option<u32>,
-        effects: SideEffects,
-    ) -> Result<ScimUserCreationOutcome, Unavailable>;
-
-    /// Returns a user whom SCIM clients see; `None` for all others.
-    async fn find(&self, user: UserId) -> Result<Option<ScimUser>, Unavailable>;
-
-    /// Loads part of a list of users.
-    async fn list(&self, query: ScimUserQuery) -> Result<ScimUserPage, Unavailable>;
-
-    /// Applies all of the changes to the attributes as they then are, or none.
-    /// A new email address counts as verified, and ends the links that were
-    /// sent to the one before.
-    async fn change(&self, edit: ScimUserEdit) -> Result<ScimUserChangeOutcome, Unavailable>;
-
-    /// Hides a user from SCIM clients until one creates them again. Returns
-    /// whether there was such a user.
-    async fn withdraw(
-        &self,
-        user: UserId,
-        at: Timestamp,
-        effects: SideEffects,
-    ) -> Result<bool, Unavailable>;
 }

@@ -18,6 +18,82 @@ use crate::sessions::access_tokens::SessionRef;
 use crate::sessions::consoles::BrowserArea;
 use crate::sign_in::device::SignInDevice;
 
+/// Store of sessions and their refresh tokens.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait SessionStore: Send + Sync {
+    /// Stores a new session, its sign-in and its effects, atomically. Stores nothing if the account
+    /// or the app password is gone, or the account's credentials are not those of the session's
+    /// epoch.
+    ///
+    /// Of a user's live sessions of one kind, devices or browsers, at most `max` remain, however
+    /// many start at once: the oldest end, each with its effects of `conditional_effects`. The use
+    /// of an app password is recorded too.
+    async fn begin(
+        &self,
+        session: NewSession,
+        max: usize,
+        effects: SideEffects,
+        conditional_effects: SessionStartEffects,
+    ) -> Result<SessionStartOutcome, Unavailable>;
+
+    /// Sets the time of last use and the expiry of a browser's session, unless it has ended or was
+    /// used within the last minute.
+    async fn extend_console(
+        &self,
+        session: SessionRef,
+        used_at: Timestamp,
+        expires_at: Timestamp,
+    ) -> Result<(), Unavailable>;
+
+    /// Consumes a token and stores its successor, atomically.
+    ///
+    /// However often a token is presented at once, one successor is stored. Within the grace
+    /// period, and while that successor is unused, a consumed token gets the same outcome as at
+    /// first; any other consumed token ends its session with the effects of `if_reused`.
+    async fn rotate(
+        &self,
+        token: PresentedToken,
+        if_reused: EndEffects,
+    ) -> Result<RotationOutcome, Unavailable>;
+
+    /// Returns the session of a refresh token, consumed or not.
+    async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable>;
+
+    /// Ends the session of a refresh token, with its effects. Returns that session; `None` if the
+    /// token is unknown.
+    async fn end(
+        &self,
+        token: TokenHash,
+        at: Timestamp,
+        effects: EndEffects,
+    ) -> Result<Option<SessionRef>, Unavailable>;
+
+    /// Returns a page of a user's live sessions, the newest first.
+    async fn page(
+        &self,
+        user: UserId,
+        now: Timestamp,
+        page: PageRequest,
+    ) -> Result<Vec<SessionEntry>, Unavailable>;
+
+    /// Ends live sessions of a user, each with its effects, if the session that makes the request
+    /// is live itself. Returns the number ended; `None` if it is not.
+    ///
+    /// Under concurrency, no session is ended by one that is over, and no session that started
+    /// before the call outlives it.
+    async fn revoke(
+        &self,
+        by: SessionRef,
+        revoked: Revoked,
+        now: Timestamp,
+        effects: EndEffects,
+    ) -> Result<Option<u64>, Unavailable>;
+
+    /// Deletes sessions that expired before `now`. Returns their number.
+    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
+}
+
 /// Stored form of a refresh token: its SHA-256, keyed with a server key. The token itself is never
 /// stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -129,80 +205,4 @@ pub struct SessionStartEffects {
     pub if_ended: EndEffects,
     /// Side effects if the account was signed in to before, but never on this device.
     pub if_new_device: EndEffects,
-}
-
-/// Store of sessions and their refresh tokens.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait SessionStore: Send + Sync {
-    /// Stores a new session, its sign-in and its effects, atomically. Stores nothing if the account
-    /// or the app password is gone, or the account's credentials are not those of the session's
-    /// epoch.
-    ///
-    /// Of a user's live sessions of one kind, devices or browsers, at most `max` remain, however
-    /// many start at once: the oldest end, each with its effects of `conditional_effects`. The use
-    /// of an app password is recorded too.
-    async fn begin(
-        &self,
-        session: NewSession,
-        max: usize,
-        effects: SideEffects,
-        conditional_effects: SessionStartEffects,
-    ) -> Result<SessionStartOutcome, Unavailable>;
-
-    /// Sets the time of last use and the expiry of a browser's session, unless it has ended or was
-    /// used within the last minute.
-    async fn extend_console(
-        &self,
-        session: SessionRef,
-        used_at: Timestamp,
-        expires_at: Timestamp,
-    ) -> Result<(), Unavailable>;
-
-    /// Consumes a token and stores its successor, atomically.
-    ///
-    /// However often a token is presented at once, one successor is stored. Within the grace
-    /// period, and while that successor is unused, a consumed token gets the same outcome as at
-    /// first; any other consumed token ends its session with the effects of `if_reused`.
-    async fn rotate(
-        &self,
-        token: PresentedToken,
-        if_reused: EndEffects,
-    ) -> Result<RotationOutcome, Unavailable>;
-
-    /// Returns the session of a refresh token, consumed or not.
-    async fn session_of(&self, token: TokenHash) -> Result<Option<SessionId>, Unavailable>;
-
-    /// Ends the session of a refresh token, with its effects. Returns that session; `None` if the
-    /// token is unknown.
-    async fn end(
-        &self,
-        token: TokenHash,
-        at: Timestamp,
-        effects: EndEffects,
-    ) -> Result<Option<SessionRef>, Unavailable>;
-
-    /// Returns a page of a user's live sessions, the newest first.
-    async fn page(
-        &self,
-        user: UserId,
-        now: Timestamp,
-        page: PageRequest,
-    ) -> Result<Vec<SessionEntry>, Unavailable>;
-
-    /// Ends live sessions of a user, each with its effects, if the session that makes the request
-    /// is live itself. Returns the number ended; `None` if it is not.
-    ///
-    /// Under concurrency, no session is ended by one that is over, and no session that started
-    /// before the call outlives it.
-    async fn revoke(
-        &self,
-        by: SessionRef,
-        revoked: Revoked,
-        now: Timestamp,
-        effects: EndEffects,
-    ) -> Result<Option<u64>, Unavailable>;
-
-    /// Deletes sessions that expired before `now`. Returns their number.
-    async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable>;
 }

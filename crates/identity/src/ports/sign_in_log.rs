@@ -6,6 +6,28 @@ use pia_kernel::{PageRequest, SessionId, SignInId, Timestamp, Unavailable, UserI
 use super::EndEffects;
 use crate::sign_in::device::SignInDevice;
 
+/// Log of attempts to sign in. Those that start a session are written with it, by
+/// [`SessionStore::begin`](crate::SessionStore::begin).
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait SignInLog: Send + Sync {
+    /// Records a failed attempt with its effects, atomically.
+    ///
+    /// Without an account only the effects are written, under a random id, but the same work is
+    /// done, down to the disk: the duration must not reveal which addresses have accounts.
+    async fn record_failure(
+        &self,
+        attempt: FailedSignIn,
+        effects: EndEffects,
+    ) -> Result<(), Unavailable>;
+
+    /// Returns a page of a user's attempts, the newest first.
+    async fn page(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, Unavailable>;
+
+    /// Deletes attempts made before `time`. Returns their number.
+    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
+}
+
 /// Method of signing in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SignInMethod {
@@ -91,26 +113,4 @@ pub struct SignInEntry {
     pub device: SignInDevice,
     /// Session that it started, which may be over.
     pub session: Option<SessionId>,
-}
-
-/// Log of attempts to sign in. Those that start a session are written with it, by
-/// [`SessionStore::begin`](crate::SessionStore::begin).
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait SignInLog: Send + Sync {
-    /// Records a failed attempt with its effects, atomically.
-    ///
-    /// Without an account only the effects are written, under a random id, but the same work is
-    /// done, down to the disk: the duration must not reveal which addresses have accounts.
-    async fn record_failure(
-        &self,
-        attempt: FailedSignIn,
-        effects: EndEffects,
-    ) -> Result<(), Unavailable>;
-
-    /// Returns a page of a user's attempts, the newest first.
-    async fn page(&self, user: UserId, page: PageRequest) -> Result<Vec<SignInEntry>, Unavailable>;
-
-    /// Deletes attempts made before `time`. Returns their number.
-    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
 }
