@@ -12,62 +12,6 @@ use crate::event::{EventKind, NewEvent};
 use crate::skill::Skill;
 use crate::status::AssignmentStatus;
 
-/// Assignment to be created, as `Queued`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewAssignment {
-    /// Id of the assignment.
-    pub id: AssignmentId,
-    /// User who hands it over.
-    pub user: UserId,
-    /// Skill, of which a copy is stored.
-    pub skill: Skill,
-    /// Input, as the client sent it.
-    pub input: String,
-    /// Time at which it is handed over.
-    pub at: Timestamp,
-    /// Event with which it begins.
-    pub event: NewEvent,
-}
-
-impl NewAssignment {
-    /// Creates an assignment that waits for a worker.
-    pub(crate) fn new(user: UserId, skill: Skill, input: String, at: Timestamp) -> Self {
-        let event = NewEvent::once(EventKind::Queued, "Waiting for a worker.");
-        Self { id: AssignmentId::generate(), user, skill, input, at, event }
-    }
-}
-
-/// Outcome of creating an assignment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AssignmentCreationOutcome {
-    /// Assignment is stored.
-    Done,
-    /// User has as many unfinished ones as are permitted.
-    TooMany,
-    /// Account no longer exists.
-    Gone,
-}
-
-/// Outcome of deleting the contents of an assignment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CollectionOutcome {
-    /// Contents are gone, now or before.
-    Done,
-    /// Assignment has not ended.
-    Unfinished,
-    /// Assignment does not exist, or belongs to someone else.
-    NotFound,
-}
-
-/// End of an assignment by a person.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ForcedEnd {
-    /// Time of the end.
-    pub at: Timestamp,
-    /// Event that is appended.
-    pub event: NewEvent,
-}
-
 /// Store of assignments. Their contents are sealed under the user's key.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -143,4 +87,60 @@ pub trait AssignmentStore: Send + Sync {
         end: ForcedEnd,
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
+}
+
+/// Assignment to be created, as `Queued`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewAssignment {
+    /// Id of the assignment.
+    pub id: AssignmentId,
+    /// User who hands it over.
+    pub user: UserId,
+    /// Skill, of which a copy is stored.
+    pub skill: Skill,
+    /// Input, as the client sent it.
+    pub input: String,
+    /// Time at which it is handed over.
+    pub at: Timestamp,
+    /// Event with which it begins.
+    pub event: NewEvent,
+}
+
+impl NewAssignment {
+    /// Creates an assignment that waits for a worker.
+    pub(crate) fn new(user: UserId, skill: Skill, input: String, at: Timestamp) -> Self {
+        let event = NewEvent::once(EventKind::Queued, "Waiting for a worker.");
+        Self { id: AssignmentId::generate(), user, skill, input, at, event }
+    }
+}
+
+/// Outcome of creating an assignment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AssignmentCreationOutcome {
+    /// Assignment is stored.
+    Done,
+    /// User has as many unfinished ones as are permitted.
+    TooMany,
+    /// Account no longer exists.
+    Gone,
+}
+
+/// Outcome of deleting the contents of an assignment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CollectionOutcome {
+    /// Contents are gone, now or before.
+    Done,
+    /// Assignment has not ended.
+    Unfinished,
+    /// Assignment does not exist, or belongs to someone else.
+    NotFound,
+}
+
+/// End of an assignment by a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ForcedEnd {
+    /// Time of the end.
+    pub at: Timestamp,
+    /// Event that is appended.
+    pub event: NewEvent,
 }

@@ -3,15 +3,6 @@
 use async_trait::async_trait;
 use pia_kernel::{AssignmentId, Unavailable};
 
-/// Ways to stop a workflow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StopMode {
-    /// Workflow learns that its user cancelled it, and ends itself.
-    Cancel,
-    /// Workflow ends at once.
-    Terminate,
-}
-
 /// Workflow engine. It decides when a worker advances a run; the run and its
 /// progress are stored in the database.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
@@ -28,4 +19,13 @@ pub trait WorkflowEngine: Send + Sync {
     /// Returns whether the engine has a workflow of an assignment that waits or
     /// runs.
     async fn is_live(&self, id: AssignmentId) -> Result<bool, Unavailable>;
+}
+
+/// Ways to stop a workflow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopMode {
+    /// Workflow learns that its user cancelled it, and ends itself.
+    Cancel,
+    /// Workflow ends at once.
+    Terminate,
 }

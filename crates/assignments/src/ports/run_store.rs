@@ -13,48 +13,6 @@ use crate::run::{Run, RunChange, RunClaim, RunFailure, WorkerId};
 /// Time that an assignment may wait before it needs attention.
 const MAX_DELAY: Duration = Duration::from_mins(10);
 
-/// Worker, as administrators see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Worker {
-    /// Id of the worker's process.
-    pub id: WorkerId,
-    /// Name of its machine, as at its first `keep_alive`.
-    pub host: String,
-    /// Time at which it started.
-    pub started_at: Timestamp,
-    /// End of its lease, after which others claim its runs.
-    pub alive_until: Timestamp,
-    /// Number of runs that it holds.
-    pub runs: i64,
-}
-
-/// Queue, as administrators see it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct QueueState {
-    /// Number of assignments that wait.
-    pub queued: i64,
-    /// Number of assignments that run, those that wait for a repetition included.
-    pub running: i64,
-    /// Time at which the oldest one that waits was handed over.
-    pub oldest_queued_at: Option<Timestamp>,
-}
-
-impl QueueState {
-    /// Returns whether an assignment has waited for more than ten minutes.
-    pub fn is_delayed(&self, now: Timestamp) -> bool {
-        self.oldest_queued_at.is_some_and(|it| it + MAX_DELAY < now)
-    }
-}
-
-/// Assignment that waits for its first worker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueuedAssignment {
-    /// Id of the assignment.
-    pub id: AssignmentId,
-    /// Number of times that its workflow was started again.
-    pub restarts: u32,
-}
-
 /// Store of assignments for workers and timers.
 ///
 /// Every change with a claim verifies in its transaction that the claim is valid and
@@ -151,6 +109,48 @@ pub trait RunStore: Send + Sync {
 
     /// Lists the workers that are alive.
     async fn list_workers(&self, now: Timestamp) -> Result<Vec<Worker>, Unavailable>;
+}
+
+/// Worker, as administrators see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worker {
+    /// Id of the worker's process.
+    pub id: WorkerId,
+    /// Name of its machine, as at its first `keep_alive`.
+    pub host: String,
+    /// Time at which it started.
+    pub started_at: Timestamp,
+    /// End of its lease, after which others claim its runs.
+    pub alive_until: Timestamp,
+    /// Number of runs that it holds.
+    pub runs: i64,
+}
+
+/// Queue, as administrators see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct QueueState {
+    /// Number of assignments that wait.
+    pub queued: i64,
+    /// Number of assignments that run, those that wait for a repetition included.
+    pub running: i64,
+    /// Time at which the oldest one that waits was handed over.
+    pub oldest_queued_at: Option<Timestamp>,
+}
+
+impl QueueState {
+    /// Returns whether an assignment has waited for more than ten minutes.
+    pub fn is_delayed(&self, now: Timestamp) -> bool {
+        self.oldest_queued_at.is_some_and(|it| it + MAX_DELAY < now)
+    }
+}
+
+/// Assignment that waits for its first worker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueuedAssignment {
+    /// Id of the assignment.
+    pub id: AssignmentId,
+    /// Number of times that its workflow was started again.
+    pub restarts: u32,
 }
 
 #[cfg(test)]

@@ -9,6 +9,56 @@ use crate::ports::assignment_store::NewAssignment;
 use crate::recurrence::{CatchUp, Recurrence};
 use crate::schedule::{Schedule, ScheduleEntry, SkipReason};
 
+/// Store of schedules. Their inputs are sealed under the user's key.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ScheduleStore: Send + Sync {
+    /// Lists the schedules of a user, oldest first.
+    async fn list(&self, user: UserId) -> Result<Vec<Schedule>, Unavailable>;
+
+    /// Returns a page of the schedules of all users, or of one, newest first, whether or
+    /// not they can be read.
+    async fn page(
+        &self,
+        user: Option<UserId>,
+        page: PageRequest,
+    ) -> Result<Vec<ScheduleEntry>, Unavailable>;
+
+    /// Stores a schedule, unless the user has `max`. However many are created at
+    /// once, the limit holds.
+    async fn create(
+        &self,
+        user: UserId,
+        schedule: Schedule,
+        max: u32,
+    ) -> Result<ScheduleCreationOutcome, Unavailable>;
+
+    /// Replaces a schedule of a user, except for its time of creation and its last
+    /// outcome. Returns the stored schedule; `None` if it does not exist.
+    async fn update(
+        &self,
+        user: UserId,
+        schedule: Schedule,
+    ) -> Result<Option<Schedule>, Unavailable>;
+
+    /// Deletes a schedule of a user. Returns false if there is none.
+    async fn delete(&self, user: UserId, id: ScheduleId) -> Result<bool, Unavailable>;
+
+    /// Lists up to `limit` schedules of all users whose time has come, the longest
+    /// due first.
+    async fn find_due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable>;
+
+    /// Stores the next time, the outcome and the assignment of a schedule in one
+    /// transaction, if it is still due at the same time. If several processes start
+    /// it at once, one succeeds. No assignment is stored if the user has
+    /// `max_unfinished`.
+    async fn start(
+        &self,
+        start: ScheduleStart,
+        max_unfinished: u32,
+    ) -> Result<ScheduleStartOutcome, Unavailable>;
+}
+
 /// Outcome of creating a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScheduleCreationOutcome {
@@ -61,54 +111,4 @@ pub enum ScheduleStartOutcome {
     Skipped,
     /// Schedule was started by another process, changed or deleted meanwhile.
     Lost,
-}
-
-/// Store of schedules. Their inputs are sealed under the user's key.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait ScheduleStore: Send + Sync {
-    /// Lists the schedules of a user, oldest first.
-    async fn list(&self, user: UserId) -> Result<Vec<Schedule>, Unavailable>;
-
-    /// Returns a page of the schedules of all users, or of one, newest first, whether or
-    /// not they can be read.
-    async fn page(
-        &self,
-        user: Option<UserId>,
-        page: PageRequest,
-    ) -> Result<Vec<ScheduleEntry>, Unavailable>;
-
-    /// Stores a schedule, unless the user has `max`. However many are created at
-    /// once, the limit holds.
-    async fn create(
-        &self,
-        user: UserId,
-        schedule: Schedule,
-        max: u32,
-    ) -> Result<ScheduleCreationOutcome, Unavailable>;
-
-    /// Replaces a schedule of a user, except for its time of creation and its last
-    /// outcome. Returns the stored schedule; `None` if it does not exist.
-    async fn update(
-        &self,
-        user: UserId,
-        schedule: Schedule,
-    ) -> Result<Option<Schedule>, Unavailable>;
-
-    /// Deletes a schedule of a user. Returns false if there is none.
-    async fn delete(&self, user: UserId, id: ScheduleId) -> Result<bool, Unavailable>;
-
-    /// Lists up to `limit` schedules of all users whose time has come, the longest
-    /// due first.
-    async fn find_due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable>;
-
-    /// Stores the next time, the outcome and the assignment of a schedule in one
-    /// transaction, if it is still due at the same time. If several processes start
-    /// it at once, one succeeds. No assignment is stored if the user has
-    /// `max_unfinished`.
-    async fn start(
-        &self,
-        start: ScheduleStart,
-        max_unfinished: u32,
-    ) -> Result<ScheduleStartOutcome, Unavailable>;
 }

@@ -11,6 +11,26 @@ use crate::run::FailureCode;
 use crate::runs::StepProgress;
 use crate::skill::SkillMode;
 
+/// Model that executes steps through the AI proxy.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait StepExecutor: Send + Sync {
+    /// Returns the names of the tools that the model may use for this user now;
+    /// `None` if the user may not use models any more.
+    async fn tools(
+        &self,
+        user: UserId,
+        mode: SkillMode,
+    ) -> Result<Option<Vec<String>>, Unavailable>;
+
+    /// Executes a step, and appends its progress meanwhile, at most once in ten seconds.
+    async fn execute(
+        &self,
+        request: StepRequest,
+        progress: StepProgress,
+    ) -> Result<StepResponse, StepError>;
+}
+
 /// Step to be executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepRequest {
@@ -86,24 +106,4 @@ pub enum StepError {
         /// Text for the user.
         message: String,
     },
-}
-
-/// Model that executes steps through the AI proxy.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait StepExecutor: Send + Sync {
-    /// Returns the names of the tools that the model may use for this user now;
-    /// `None` if the user may not use models any more.
-    async fn tools(
-        &self,
-        user: UserId,
-        mode: SkillMode,
-    ) -> Result<Option<Vec<String>>, Unavailable>;
-
-    /// Executes a step, and appends its progress meanwhile, at most once in ten seconds.
-    async fn execute(
-        &self,
-        request: StepRequest,
-        progress: StepProgress,
-    ) -> Result<StepResponse, StepError>;
 }

@@ -5,15 +5,6 @@ use pia_kernel::{Timestamp, WebhookDeliveryId};
 
 use crate::webhook::Webhook;
 
-/// Reasons why a delivery failed. They contain no URL, which may be secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WebhookError {
-    /// Receiver may accept it later.
-    Later(String),
-    /// Receiver wants no more deliveries.
-    Gone,
-}
-
 /// Sender of webhooks.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -30,4 +21,13 @@ pub trait WebhookSender: Send + Sync {
         payload: &str,
         at: Timestamp,
     ) -> Result<(), WebhookError>;
+}
+
+/// Reasons why a delivery failed. They contain no URL, which may be secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WebhookError {
+    /// Receiver may accept it later.
+    Later(String),
+    /// Receiver wants no more deliveries.
+    Gone,
 }
