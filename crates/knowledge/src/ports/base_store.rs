@@ -5,44 +5,6 @@ use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects, Timestamp, Un
 
 use crate::base::{BaseAccess, BaseRef, BaseStats, KnowledgeBase, KnowledgeBaseEntry};
 
-/// Limits of groups without settings of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GroupQuotas {
-    /// Bases that a group searches: its own, those shared with it, and those
-    /// bound to its personas.
-    pub bases: i64,
-    /// Documents in all bases that it owns.
-    pub documents: i64,
-    /// Bytes of these documents.
-    pub bytes: i64,
-    /// Tokens that are embedded for these bases within a calendar month, UTC.
-    pub monthly_tokens: i64,
-}
-
-/// Outcome of a change of a base, its groups or its personas.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BaseChangeOutcome {
-    /// Change was stored with its effects.
-    Done,
-    /// No such base or persona.
-    Unknown,
-    /// Another base has the name.
-    NameTaken,
-    /// One of the groups does not exist.
-    UnknownGroup(GroupId),
-    /// One of the bases does not exist.
-    UnknownBase(KnowledgeBaseId),
-    /// A group would search more bases than it may.
-    QuotaExceeded {
-        /// Name of the group.
-        group: String,
-        /// Maximum number of bases that the group searches.
-        limit: i64,
-        /// Number that there would be.
-        current: i64,
-    },
-}
-
 /// Store of knowledge bases.
 ///
 /// Under concurrent changes no group exceeds its quota of bases, and no two
@@ -119,4 +81,42 @@ pub trait BaseStore: Send + Sync {
         defaults: GroupQuotas,
         effects: SideEffects,
     ) -> Result<BaseChangeOutcome, Unavailable>;
+}
+
+/// Limits of groups without settings of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupQuotas {
+    /// Bases that a group searches: its own, those shared with it, and those
+    /// bound to its personas.
+    pub bases: i64,
+    /// Documents in all bases that it owns.
+    pub documents: i64,
+    /// Bytes of these documents.
+    pub bytes: i64,
+    /// Tokens that are embedded for these bases within a calendar month, UTC.
+    pub monthly_tokens: i64,
+}
+
+/// Outcome of a change of a base, its groups or its personas.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BaseChangeOutcome {
+    /// Change was stored with its effects.
+    Done,
+    /// No such base or persona.
+    Unknown,
+    /// Another base has the name.
+    NameTaken,
+    /// One of the groups does not exist.
+    UnknownGroup(GroupId),
+    /// One of the bases does not exist.
+    UnknownBase(KnowledgeBaseId),
+    /// A group would search more bases than it may.
+    QuotaExceeded {
+        /// Name of the group.
+        group: String,
+        /// Maximum number of bases that the group searches.
+        limit: i64,
+        /// Number that there would be.
+        current: i64,
+    },
 }

@@ -4,6 +4,14 @@ use async_trait::async_trait;
 
 use super::embedder::EmbedError;
 
+/// Model that writes the contexts of chunks.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ContextWriter: Send + Sync {
+    /// Writes the context of a chunk.
+    async fn write(&self, request: ContextRequest) -> Result<WrittenContext, EmbedError>;
+}
+
 /// Chunk that needs a context, and what surrounds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextRequest {
@@ -35,12 +43,4 @@ pub struct WrittenContext {
     pub text: String,
     /// Tokens of the call, which the owner of the base is charged.
     pub tokens: i64,
-}
-
-/// Model that writes the contexts of chunks.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait ContextWriter: Send + Sync {
-    /// Writes the context of a chunk.
-    async fn write(&self, request: ContextRequest) -> Result<WrittenContext, EmbedError>;
 }

@@ -16,77 +16,6 @@ use crate::document::{
 };
 use crate::draft::ContentType;
 
-/// Content of a new document, or new content of a stored one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewContent {
-    /// Id of the document if it is created.
-    pub id: DocumentId,
-    /// Title; `None` keeps the stored one.
-    pub title: Option<String>,
-    /// Identity of its source, by which an existing document is found; `None`
-    /// keeps the stored one.
-    pub source_uri: Option<String>,
-    /// Type; `None` keeps the stored one.
-    pub content_type: Option<ContentType>,
-    /// File of at most [`MAX_CONTENT_BYTES`](crate::MAX_CONTENT_BYTES).
-    pub content: Vec<u8>,
-    /// SHA-256 of the file.
-    pub hash: [u8; 32],
-}
-
-/// Outcome of storing a document's content.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DocumentStoreOutcome {
-    /// Document was created and queued.
-    Created(DocumentId),
-    /// Content was replaced, or is to be ingested again after a failure.
-    Replaced(DocumentId),
-    /// Document has this content already.
-    Unchanged(DocumentId, DocumentStatus),
-    /// Another document of the base has this content.
-    Duplicate(DocumentId),
-    /// No such base or document.
-    Unknown,
-    /// The owner of the base has used up a quota.
-    QuotaExceeded(KnowledgeQuota),
-}
-
-/// Change of a document's content, for the audit log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ContentChange {
-    /// Time of the change.
-    pub at: Timestamp,
-    /// User; `None` stands for the ingest key and the command line.
-    pub by: Option<UserId>,
-}
-
-impl ContentChange {
-    /// Returns the effects of creating a document.
-    pub fn creation_effects(self, document: DocumentId) -> SideEffects {
-        self.effects(document, "KnowledgeDocument.Created")
-    }
-
-    /// Returns the effects of replacing the content of a document.
-    pub fn replacement_effects(self, document: DocumentId) -> SideEffects {
-        self.effects(document, "KnowledgeDocument.Replaced")
-    }
-
-    fn effects(self, document: DocumentId, action: &'static str) -> SideEffects {
-        SideEffects::of_object(self.at, self.by, format!("knowledge-document:{document}"), action)
-    }
-}
-
-/// Quota that a document would exceed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KnowledgeQuota {
-    /// Name on the wire.
-    pub resource: &'static str,
-    /// Maximum of the owner, over all its bases.
-    pub limit: i64,
-    /// Value that there would be.
-    pub current: i64,
-}
-
 /// Store of documents.
 ///
 /// Under concurrent changes no group exceeds its quotas, and of one base no two
@@ -171,4 +100,75 @@ pub trait DocumentStore: Send + Sync {
         at: Timestamp,
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
+}
+
+/// Content of a new document, or new content of a stored one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewContent {
+    /// Id of the document if it is created.
+    pub id: DocumentId,
+    /// Title; `None` keeps the stored one.
+    pub title: Option<String>,
+    /// Identity of its source, by which an existing document is found; `None`
+    /// keeps the stored one.
+    pub source_uri: Option<String>,
+    /// Type; `None` keeps the stored one.
+    pub content_type: Option<ContentType>,
+    /// File of at most [`MAX_CONTENT_BYTES`](crate::MAX_CONTENT_BYTES).
+    pub content: Vec<u8>,
+    /// SHA-256 of the file.
+    pub hash: [u8; 32],
+}
+
+/// Outcome of storing a document's content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentStoreOutcome {
+    /// Document was created and queued.
+    Created(DocumentId),
+    /// Content was replaced, or is to be ingested again after a failure.
+    Replaced(DocumentId),
+    /// Document has this content already.
+    Unchanged(DocumentId, DocumentStatus),
+    /// Another document of the base has this content.
+    Duplicate(DocumentId),
+    /// No such base or document.
+    Unknown,
+    /// The owner of the base has used up a quota.
+    QuotaExceeded(KnowledgeQuota),
+}
+
+/// Change of a document's content, for the audit log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ContentChange {
+    /// Time of the change.
+    pub at: Timestamp,
+    /// User; `None` stands for the ingest key and the command line.
+    pub by: Option<UserId>,
+}
+
+impl ContentChange {
+    /// Returns the effects of creating a document.
+    pub fn creation_effects(self, document: DocumentId) -> SideEffects {
+        self.effects(document, "KnowledgeDocument.Created")
+    }
+
+    /// Returns the effects of replacing the content of a document.
+    pub fn replacement_effects(self, document: DocumentId) -> SideEffects {
+        self.effects(document, "KnowledgeDocument.Replaced")
+    }
+
+    fn effects(self, document: DocumentId, action: &'static str) -> SideEffects {
+        SideEffects::of_object(self.at, self.by, format!("knowledge-document:{document}"), action)
+    }
+}
+
+/// Quota that a document would exceed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnowledgeQuota {
+    /// Name on the wire.
+    pub resource: &'static str,
+    /// Maximum of the owner, over all its bases.
+    pub limit: i64,
+    /// Value that there would be.
+    pub current: i64,
 }

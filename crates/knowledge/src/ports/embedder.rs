@@ -10,6 +10,26 @@ use async_trait::async_trait;
 /// Number of dimensions of every dense vector.
 pub const VECTOR_SIZE: usize = 1024;
 
+/// Model that embeds texts.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait Embedder: Send + Sync {
+    /// Returns the name of the configured model. Vectors of different models
+    /// cannot be compared.
+    fn model(&self) -> String;
+
+    /// Returns the maximum number of texts in one call.
+    fn batch_size(&self) -> usize;
+
+    /// Returns the cosine similarity below which a question and a text are
+    /// unrelated.
+    fn min_similarity(&self) -> f32;
+
+    /// Embeds texts, at most [`batch_size`](Self::batch_size) of them, with the
+    /// configured model or another one of its provider.
+    async fn embed(&self, model: &str, texts: Vec<String>) -> Result<Embedding, EmbedError>;
+}
+
 /// Vectors of some texts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedding {
@@ -65,26 +85,6 @@ pub enum EmbedError {
     /// Provider rejects the request and would reject it again.
     #[error("the provider of the model rejected the request: {0}")]
     Rejected(String),
-}
-
-/// Model that embeds texts.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait Embedder: Send + Sync {
-    /// Returns the name of the configured model. Vectors of different models
-    /// cannot be compared.
-    fn model(&self) -> String;
-
-    /// Returns the maximum number of texts in one call.
-    fn batch_size(&self) -> usize;
-
-    /// Returns the cosine similarity below which a question and a text are
-    /// unrelated.
-    fn min_similarity(&self) -> f32;
-
-    /// Embeds texts, at most [`batch_size`](Self::batch_size) of them, with the
-    /// configured model or another one of its provider.
-    async fn embed(&self, model: &str, texts: Vec<String>) -> Result<Embedding, EmbedError>;
 }
 
 #[cfg(test)]

@@ -4,6 +4,17 @@ use async_trait::async_trait;
 
 use crate::draft::ContentType;
 
+/// Extractor of text, for files that may be damaged or malicious.
+#[async_trait]
+pub trait TextExtractor: Send + Sync {
+    /// Extracts the text of a file. Bounded in time, memory and output.
+    async fn extract(
+        &self,
+        content_type: ContentType,
+        content: Vec<u8>,
+    ) -> Result<ExtractedText, ExtractError>;
+}
+
 /// Text of a document, as plain text or Markdown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExtractedText {
@@ -33,15 +44,4 @@ pub enum ExtractError {
     /// Extraction could not be started; it may be tried again.
     #[error("The text could not be extracted at present.")]
     Unavailable,
-}
-
-/// Extractor of text, for files that may be damaged or malicious.
-#[async_trait]
-pub trait TextExtractor: Send + Sync {
-    /// Extracts the text of a file. Bounded in time, memory and output.
-    async fn extract(
-        &self,
-        content_type: ContentType,
-        content: Vec<u8>,
-    ) -> Result<ExtractedText, ExtractError>;
 }

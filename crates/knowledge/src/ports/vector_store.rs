@@ -9,6 +9,31 @@ use pia_kernel::{KnowledgeBaseId, Unavailable};
 use super::chunk_store::ChunkId;
 use crate::terms::TermWeight;
 
+/// Store of vectors. Its methods may be repeated: a point that is stored twice
+/// exists once.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait VectorStore: Send + Sync {
+    /// Stores points. Searches find them once this returns, also after a crash.
+    async fn put(&self, points: Vec<VectorPoint>) -> Result<(), Unavailable>;
+
+    /// Deletes points. Searches do not find them once this returns; unknown ids
+    /// are ignored.
+    async fn delete(&self, chunks: &[ChunkId]) -> Result<(), Unavailable>;
+
+    /// Finds the best chunks, best first: those closest to the dense vector and
+    /// those with the best terms, fused by their reciprocal ranks.
+    async fn search(&self, query: VectorQuery) -> Result<Vec<FoundChunk>, Unavailable>;
+
+    /// Returns those of the chunks that are stored.
+    async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable>;
+
+    /// Returns up to `limit` ids that are stored, in ascending order, after
+    /// this one.
+    async fn list(&self, after: Option<ChunkId>, limit: usize)
+    -> Result<Vec<ChunkId>, Unavailable>;
+}
+
 /// Point of a chunk. The text stays in the database.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VectorPoint {
@@ -44,29 +69,4 @@ pub struct FoundChunk {
     /// Score of the fused ranks; higher is better. Scores of different searches
     /// cannot be compared.
     pub score: f32,
-}
-
-/// Store of vectors. Its methods may be repeated: a point that is stored twice
-/// exists once.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait VectorStore: Send + Sync {
-    /// Stores points. Searches find them once this returns, also after a crash.
-    async fn put(&self, points: Vec<VectorPoint>) -> Result<(), Unavailable>;
-
-    /// Deletes points. Searches do not find them once this returns; unknown ids
-    /// are ignored.
-    async fn delete(&self, chunks: &[ChunkId]) -> Result<(), Unavailable>;
-
-    /// Finds the best chunks, best first: those closest to the dense vector and
-    /// those with the best terms, fused by their reciprocal ranks.
-    async fn search(&self, query: VectorQuery) -> Result<Vec<FoundChunk>, Unavailable>;
-
-    /// Returns those of the chunks that are stored.
-    async fn existing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable>;
-
-    /// Returns up to `limit` ids that are stored, in ascending order, after
-    /// this one.
-    async fn list(&self, after: Option<ChunkId>, limit: usize)
-    -> Result<Vec<ChunkId>, Unavailable>;
 }
