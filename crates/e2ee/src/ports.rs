@@ -10,23 +10,6 @@ use crate::device::{Device, DeviceId};
 use crate::directory::{DeviceEntry, DeviceFilter};
 use crate::recovery_copy::RecoveryCopy;
 
-/// Decides on a change of a user's devices and keys, from their current state.
-/// It may be called more than once; the last result counts.
-pub type DecideChange<'a> = &'a mut (dyn FnMut(&AccountKeys) -> Change + Send);
-
-/// Public state of an account's keys.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct KeyState {
-    /// True if the account is end-to-end encrypted.
-    pub encrypted: bool,
-    /// Version of the account's key in use; 0 before the first.
-    pub umk_version: i32,
-    /// True if there is a recovery copy.
-    pub recovery: bool,
-    /// True if the recovery copy is guarded by a proof key.
-    pub proof_key: bool,
-}
-
 /// Store of devices and keys.
 #[async_trait]
 pub trait KeyStore: Send + Sync {
@@ -54,6 +37,23 @@ pub trait KeyStore: Send + Sync {
 
     /// Returns a user's recovery copy; `None` if recovery is not set up.
     async fn recovery(&self, user: UserId) -> Result<Option<RecoveryCopy>, Unavailable>;
+}
+
+/// Decides on a change of a user's devices and keys, from their current state.
+/// It may be called more than once; the last result counts.
+pub type DecideChange<'a> = &'a mut (dyn FnMut(&AccountKeys) -> Change + Send);
+
+/// Public state of an account's keys.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct KeyState {
+    /// True if the account is end-to-end encrypted.
+    pub encrypted: bool,
+    /// Version of the account's key in use; 0 before the first.
+    pub umk_version: i32,
+    /// True if there is a recovery copy.
+    pub recovery: bool,
+    /// True if the recovery copy is guarded by a proof key.
+    pub proof_key: bool,
 }
 
 /// Reader of the devices of all accounts, without their keys.

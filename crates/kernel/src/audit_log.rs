@@ -7,6 +7,29 @@ use uuid::Uuid;
 
 use crate::{ChainReport, PageRequest, TimeOrder, Timestamp, Unavailable, UserId};
 
+/// Store of the audit log: reading, verification, and its retention.
+#[async_trait]
+pub trait AuditLog: Send + Sync {
+    /// Loads up to `page.limit` of the selected entries, in their order.
+    async fn page(
+        &self,
+        filter: &AuditFilter,
+        page: PageRequest,
+    ) -> Result<Vec<AuditRecord>, Unavailable>;
+
+    /// Loads an entry; `None` if there is none with this id.
+    async fn find(&self, id: Uuid) -> Result<Option<AuditRecord>, Unavailable>;
+
+    /// Verifies every entry against the chain that it was written to. No entry
+    /// may have been deleted that is younger than `retained_since`.
+    async fn verify(&self, retained_since: Timestamp) -> Result<ChainReport, Unavailable>;
+
+    /// Deletes entries from before `time`, with the data that identifies their
+    /// users. Entries may stay until younger ones of the same chain segment are
+    /// as old. Returns the number of deleted entries.
+    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
+}
+
 /// An entry of the audit log as it is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRecord {
@@ -73,27 +96,4 @@ impl AuditFilter {
     pub fn of_user(user: UserId) -> Self {
         Self { user: Some(user), ..Self::default() }
     }
-}
-
-/// Store of the audit log: reading, verification, and its retention.
-#[async_trait]
-pub trait AuditLog: Send + Sync {
-    /// Loads up to `page.limit` of the selected entries, in their order.
-    async fn page(
-        &self,
-        filter: &AuditFilter,
-        page: PageRequest,
-    ) -> Result<Vec<AuditRecord>, Unavailable>;
-
-    /// Loads an entry; `None` if there is none with this id.
-    async fn find(&self, id: Uuid) -> Result<Option<AuditRecord>, Unavailable>;
-
-    /// Verifies every entry against the chain that it was written to. No entry
-    /// may have been deleted that is younger than `retained_since`.
-    async fn verify(&self, retained_since: Timestamp) -> Result<ChainReport, Unavailable>;
-
-    /// Deletes entries from before `time`, with the data that identifies their
-    /// users. Entries may stay until younger ones of the same chain segment are
-    /// as old. Returns the number of deleted entries.
-    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
 }

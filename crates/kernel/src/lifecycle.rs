@@ -9,6 +9,29 @@ use async_trait::async_trait;
 
 use crate::{Cursor, SessionId, SideEffects, Timestamp, Unavailable, UserId};
 
+/// Reader of all data that is stored about a user, in every domain.
+#[async_trait]
+pub trait PersonalData: Send + Sync {
+    /// Returns the sections of every export.
+    fn inventory(&self) -> Inventory;
+
+    /// Writes the side effects of an export that begins. Returns whether the
+    /// account exists.
+    async fn begin_export(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable>;
+
+    /// Returns a page of one of the inventory's sections, newest first.
+    ///
+    /// A page is small enough to be held in memory for all readers at once, and
+    /// no resource is held between two pages. Rows that are added meanwhile are
+    /// neither repeated nor hidden.
+    async fn page(
+        &self,
+        user: UserId,
+        section: &'static str,
+        after: Option<Cursor>,
+    ) -> Result<ExportPage, Unavailable>;
+}
+
 /// Sections of every export, and the data that is left out of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inventory {
@@ -36,27 +59,26 @@ pub struct ExportPage {
     pub next: Option<Cursor>,
 }
 
-/// Reader of all data that is stored about a user, in every domain.
+/// Erasure of personal data, in all domains at once.
 #[async_trait]
-pub trait PersonalData: Send + Sync {
-    /// Returns the sections of every export.
-    fn inventory(&self) -> Inventory;
-
-    /// Writes the side effects of an export that begins. Returns whether the
-    /// account exists.
-    async fn begin_export(&self, user: UserId, effects: SideEffects) -> Result<bool, Unavailable>;
-
-    /// Returns a page of one of the inventory's sections, newest first.
+pub trait Eraser: Send + Sync {
+    /// Erases an account and all its data, atomically.
     ///
-    /// A page is small enough to be held in memory for all readers at once, and
-    /// no resource is held between two pages. Rows that are added meanwhile are
-    /// neither repeated nor hidden.
-    async fn page(
-        &self,
-        user: UserId,
-        section: &'static str,
-        after: Option<Cursor>,
-    ) -> Result<ExportPage, Unavailable>;
+    /// However many administrators leave at once, one stays. Afterwards no
+    /// entry of the audit log identifies the user. Counters stay, without an
+    /// owner.
+    async fn erase(&self, erasure: AccountErasure) -> Result<ErasureOutcome, Unavailable>;
+
+    /// Erases the accounts whose addresses were never verified and that were
+    /// never signed in to; never one with a role beyond a user's, nor one that
+    /// an operator deactivated. Returns the number of erased accounts.
+    ///
+    /// An account that is verified or signed in to meanwhile is not erased.
+    async fn erase_unverified(&self, accounts: UnverifiedAccounts) -> Result<u64, Unavailable>;
+
+    /// Removes deleted data from the database's files, where a concurrent
+    /// reader prevented that. Returns whether nothing is left to remove.
+    async fn settle(&self) -> Result<bool, Unavailable>;
 }
 
 /// Request to erase an account.
@@ -97,26 +119,4 @@ pub struct UnverifiedAccounts {
     pub at: Timestamp,
     /// Returns the side effects of each erasure: entries that identify no user.
     pub effects: fn(Timestamp) -> SideEffects,
-}
-
-/// Erasure of personal data, in all domains at once.
-#[async_trait]
-pub trait Eraser: Send + Sync {
-    /// Erases an account and all its data, atomically.
-    ///
-    /// However many administrators leave at once, one stays. Afterwards no
-    /// entry of the audit log identifies the user. Counters stay, without an
-    /// owner.
-    async fn erase(&self, erasure: AccountErasure) -> Result<ErasureOutcome, Unavailable>;
-
-    /// Erases the accounts whose addresses were never verified and that were
-    /// never signed in to; never one with a role beyond a user's, nor one that
-    /// an operator deactivated. Returns the number of erased accounts.
-    ///
-    /// An account that is verified or signed in to meanwhile is not erased.
-    async fn erase_unverified(&self, accounts: UnverifiedAccounts) -> Result<u64, Unavailable>;
-
-    /// Removes deleted data from the database's files, where a concurrent
-    /// reader prevented that. Returns whether nothing is left to remove.
-    async fn settle(&self) -> Result<bool, Unavailable>;
 }

@@ -12,18 +12,6 @@ use crate::{
     RenderedMail,
 };
 
-/// Result of claiming an email.
-#[derive(Debug)]
-pub enum ClaimResult {
-    /// Claimed and readable.
-    Mail(Box<ClaimedEmail>),
-    /// Claimed, but sealed under a key that this server does not have; a server that is being set
-    /// up again may have it.
-    Locked(ClaimToken),
-    /// Claimed, but unreadable for ever.
-    Ruined(ClaimToken),
-}
-
 /// Queue of emails to be sent.
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
@@ -69,6 +57,18 @@ pub trait Outbox: Send + Sync {
     async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable>;
 }
 
+/// Result of claiming an email.
+#[derive(Debug)]
+pub enum ClaimResult {
+    /// Claimed and readable.
+    Mail(Box<ClaimedEmail>),
+    /// Claimed, but sealed under a key that this server does not have; a server that is being set
+    /// up again may have it.
+    Locked(ClaimToken),
+    /// Claimed, but unreadable for ever.
+    Ruined(ClaimToken),
+}
+
 /// Store of the emails that wait and of those that failed, for administrators.
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
@@ -108,6 +108,14 @@ pub trait MailQueueStore: Send + Sync {
     ) -> Result<bool, Unavailable>;
 }
 
+/// Renderer of emails.
+#[cfg_attr(test, mockall::automock)]
+pub trait EmailRenderer: Send + Sync {
+    /// Renders an email in its language. Field values are untrusted and are
+    /// escaped.
+    fn render(&self, email: &OutgoingEmail) -> Result<EmailContent, RenderError>;
+}
+
 /// Errors that prevent an email from being rendered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RenderError {
@@ -123,12 +131,15 @@ pub enum RenderError {
     Template,
 }
 
-/// Renderer of emails.
+/// Relay that emails are delivered to.
 #[cfg_attr(test, mockall::automock)]
-pub trait EmailRenderer: Send + Sync {
-    /// Renders an email in its language. Field values are untrusted and are
-    /// escaped.
-    fn render(&self, email: &OutgoingEmail) -> Result<EmailContent, RenderError>;
+#[async_trait]
+pub trait Relay: Send + Sync {
+    /// Delivers one email. Ends within a bounded time.
+    async fn send(&self, mail: &RenderedMail) -> RelayOutcome;
+
+    /// Closes idle connections when there is nothing to send.
+    async fn rest(&self);
 }
 
 /// Result of passing an email to the relay. Reasons contain no personal data.
@@ -143,15 +154,4 @@ pub enum RelayOutcome {
     /// Relay accepts no email at all: it is unreachable, or rejects this
     /// server.
     Away(String),
-}
-
-/// Relay that emails are delivered to.
-#[cfg_attr(test, mockall::automock)]
-#[async_trait]
-pub trait Relay: Send + Sync {
-    /// Delivers one email. Ends within a bounded time.
-    async fn send(&self, mail: &RenderedMail) -> RelayOutcome;
-
-    /// Closes idle connections when there is nothing to send.
-    async fn rest(&self);
 }

@@ -7,6 +7,23 @@ use pia_kernel::{Unavailable, UserId};
 
 use crate::master_keys::KeyId;
 
+/// Store for the master key's id, beside the data that the key seals.
+#[async_trait]
+pub trait KeyRegister: Send + Sync {
+    /// Stores `ours` if no id is stored yet, and returns the stored one.
+    ///
+    /// If several instances start at once on an empty database, exactly one id
+    /// is stored, and all of them get the same answer.
+    async fn install(&self, ours: &KeyId) -> Result<InstalledKey, Unavailable>;
+
+    /// Replaces `other` with `ours`, if `other` is still stored.
+    async fn replace(
+        &self,
+        other: &KeyId,
+        ours: &KeyId,
+    ) -> Result<KeyReplacementOutcome, Unavailable>;
+}
+
 /// Master key under which the stored data is sealed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstalledKey {
@@ -25,33 +42,6 @@ pub enum KeyReplacementOutcome {
     Conflict,
 }
 
-/// Store for the master key's id, beside the data that the key seals.
-#[async_trait]
-pub trait KeyRegister: Send + Sync {
-    /// Stores `ours` if no id is stored yet, and returns the stored one.
-    ///
-    /// If several instances start at once on an empty database, exactly one id
-    /// is stored, and all of them get the same answer.
-    async fn install(&self, ours: &KeyId) -> Result<InstalledKey, Unavailable>;
-
-    /// Replaces `other` with `ours`, if `other` is still stored.
-    async fn replace(
-        &self,
-        other: &KeyId,
-        ours: &KeyId,
-    ) -> Result<KeyReplacementOutcome, Unavailable>;
-}
-
-/// Salt that makes a user's key unique: random, and deleted with the user.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Salt(pub [u8; 32]);
-
-impl fmt::Debug for Salt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("***")
-    }
-}
-
 /// Store for users' salts, each of which lasts as long as its account.
 #[async_trait]
 pub trait SaltStore: Send + Sync {
@@ -63,4 +53,14 @@ pub trait SaltStore: Send + Sync {
 
     /// Returns a user's salt, if they have one.
     async fn find(&self, user: UserId) -> Result<Option<Salt>, Unavailable>;
+}
+
+/// Salt that makes a user's key unique: random, and deleted with the user.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Salt(pub [u8; 32]);
+
+impl fmt::Debug for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
 }

@@ -8,6 +8,44 @@ use pia_kernel::{StorageUse, Timestamp, Unavailable, UserId};
 use super::document::append_created_at;
 use super::{ChatId, ChatLimits, ChatListOutcome, ChatListRequest, IfNoneMatch, NewChat};
 
+/// Store of chats. Ids are unique within an account only.
+#[cfg_attr(test, mockall::automock)]
+#[async_trait]
+pub trait ChatStore: Send + Sync {
+    /// Stores a chat if [`NewChat::decide_against`] says that it wins, and the
+    /// account's state in the same transaction allows it.
+    ///
+    /// Of concurrent versions the latest is stored, and the limits are never
+    /// exceeded. Each write counts as a change of the account's data and gets
+    /// a stamp behind all before.
+    async fn put(
+        &self,
+        user: UserId,
+        chat: &NewChat,
+        limits: ChatLimits,
+        now: Timestamp,
+    ) -> Result<ChatWriteOutcome, Unavailable>;
+
+    /// Deletes a chat's content and stores a tombstone, with the later of `now`
+    /// and the chat's own time. Returns whether the account exists.
+    async fn delete(&self, user: UserId, id: ChatId, now: Timestamp) -> Result<bool, Unavailable>;
+
+    /// Returns a chat that was not deleted.
+    async fn find(&self, user: UserId, id: ChatId) -> Result<Option<StoredChat>, Unavailable>;
+
+    /// Returns a page of a user's chats, oldest change first, no longer than some
+    /// megabytes unless one chat alone is.
+    ///
+    /// The version is read before all else: a concurrent change may cause
+    /// another request, and is never missed.
+    async fn list(
+        &self,
+        user: UserId,
+        request: ChatListRequest,
+        unless: IfNoneMatch,
+    ) -> Result<ChatListOutcome, Unavailable>;
+}
+
 /// Chat that is stored, with its document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredChat {
@@ -60,42 +98,4 @@ pub enum ChatWriteOutcome {
     OutOfStorage(StorageUse),
     /// No such account.
     Gone,
-}
-
-/// Store of chats. Ids are unique within an account only.
-#[cfg_attr(test, mockall::automock)]
-#[async_trait]
-pub trait ChatStore: Send + Sync {
-    /// Stores a chat if [`NewChat::decide_against`] says that it wins, and the
-    /// account's state in the same transaction allows it.
-    ///
-    /// Of concurrent versions the latest is stored, and the limits are never
-    /// exceeded. Each write counts as a change of the account's data and gets
-    /// a stamp behind all before.
-    async fn put(
-        &self,
-        user: UserId,
-        chat: &NewChat,
-        limits: ChatLimits,
-        now: Timestamp,
-    ) -> Result<ChatWriteOutcome, Unavailable>;
-
-    /// Deletes a chat's content and stores a tombstone, with the later of `now`
-    /// and the chat's own time. Returns whether the account exists.
-    async fn delete(&self, user: UserId, id: ChatId, now: Timestamp) -> Result<bool, Unavailable>;
-
-    /// Returns a chat that was not deleted.
-    async fn find(&self, user: UserId, id: ChatId) -> Result<Option<StoredChat>, Unavailable>;
-
-    /// Returns a page of a user's chats, oldest change first, no longer than some
-    /// megabytes unless one chat alone is.
-    ///
-    /// The version is read before all else: a concurrent change may cause
-    /// another request, and is never missed.
-    async fn list(
-        &self,
-        user: UserId,
-        request: ChatListRequest,
-        unless: IfNoneMatch,
-    ) -> Result<ChatListOutcome, Unavailable>;
 }

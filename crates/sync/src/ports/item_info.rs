@@ -9,6 +9,50 @@ use uuid::Uuid;
 use crate::channel::Channel;
 use crate::item::ItemKey;
 
+/// Store for inspection and reset of accounts' data.
+#[async_trait]
+pub trait SyncAdminStore: Send + Sync {
+    /// Returns the numbers of a user's live and deleted items per channel.
+    /// Channels without any are omitted.
+    async fn counts(&self, user: UserId) -> Result<Vec<StoredCounts>, Unavailable>;
+
+    /// Returns the number of bytes that a user stores, and their limit: that of
+    /// their group, or else `default_limit`.
+    async fn storage(&self, user: UserId, default_limit: u64) -> Result<StorageUse, Unavailable>;
+
+    /// Returns a page of a user's items, in the order of their keys.
+    async fn all(
+        &self,
+        user: UserId,
+        after: Option<ItemKey>,
+        max: u32,
+    ) -> Result<Vec<ItemInfo>, Unavailable>;
+
+    /// Returns a page of a user's chats, deleted ones included, in the order of their ids.
+    async fn chats(
+        &self,
+        user: UserId,
+        after: Option<Uuid>,
+        max: u32,
+    ) -> Result<Vec<ChatInfo>, Unavailable>;
+
+    /// Returns the events of an account, the latest first.
+    async fn events(&self, user: UserId, page: PageRequest) -> Result<Vec<SyncEvent>, Unavailable>;
+
+    /// Deletes events from before this time. Returns their number.
+    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
+
+    /// Deletes all synchronised data of an account: items, chats, keys, and
+    /// its encryption. The highest stamp stays and the epoch changes.
+    /// Returns whether the account exists.
+    async fn reset(
+        &self,
+        user: UserId,
+        at: Timestamp,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+}
+
 /// Stored item without its body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemInfo {
@@ -74,48 +118,4 @@ pub struct SyncEvent {
     pub conflicts: u32,
     /// Number of items rejected.
     pub refused: u32,
-}
-
-/// Store for inspection and reset of accounts' data.
-#[async_trait]
-pub trait SyncAdminStore: Send + Sync {
-    /// Returns the numbers of a user's live and deleted items per channel.
-    /// Channels without any are omitted.
-    async fn counts(&self, user: UserId) -> Result<Vec<StoredCounts>, Unavailable>;
-
-    /// Returns the number of bytes that a user stores, and their limit: that of
-    /// their group, or else `default_limit`.
-    async fn storage(&self, user: UserId, default_limit: u64) -> Result<StorageUse, Unavailable>;
-
-    /// Returns a page of a user's items, in the order of their keys.
-    async fn all(
-        &self,
-        user: UserId,
-        after: Option<ItemKey>,
-        max: u32,
-    ) -> Result<Vec<ItemInfo>, Unavailable>;
-
-    /// Returns a page of a user's chats, deleted ones included, in the order of their ids.
-    async fn chats(
-        &self,
-        user: UserId,
-        after: Option<Uuid>,
-        max: u32,
-    ) -> Result<Vec<ChatInfo>, Unavailable>;
-
-    /// Returns the events of an account, the latest first.
-    async fn events(&self, user: UserId, page: PageRequest) -> Result<Vec<SyncEvent>, Unavailable>;
-
-    /// Deletes events from before this time. Returns their number.
-    async fn sweep(&self, time: Timestamp) -> Result<u64, Unavailable>;
-
-    /// Deletes all synchronised data of an account: items, chats, keys, and
-    /// its encryption. The highest stamp stays and the epoch changes.
-    /// Returns whether the account exists.
-    async fn reset(
-        &self,
-        user: UserId,
-        at: Timestamp,
-        effects: SideEffects,
-    ) -> Result<bool, Unavailable>;
 }

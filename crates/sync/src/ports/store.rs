@@ -13,6 +13,27 @@ use crate::ports::Catalogue;
 use crate::push::PushSettings;
 use crate::quotas::QuotaExceeded;
 
+/// Store of devices' changes.
+#[cfg_attr(test, mockall::automock)]
+#[async_trait]
+pub trait SyncStore: Send + Sync {
+    /// Writes all that the planner makes of the changes, or nothing.
+    ///
+    /// Changes of one account are serialised, and writes take consecutive
+    /// stamps in the order of the commits: a device that has seen a stamp
+    /// never gets a lower one as new. Encryption of the account is checked in
+    /// the same transaction. Preferences of unknown plugins are ignored,
+    /// managed personas are rejected, and beyond their limit the oldest
+    /// sessions are deleted without tombstones. Bodies are sealed with the
+    /// account's key.
+    async fn apply(
+        &self,
+        user: UserId,
+        changes: Changes,
+        settings: &PushSettings,
+    ) -> Result<ApplyOutcome, Unavailable>;
+}
+
 /// Changes of a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Changes {
@@ -54,25 +75,48 @@ pub enum ApplyOutcome {
     Gone,
 }
 
-/// Store of devices' changes.
+/// Reader of stored items.
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
-pub trait SyncStore: Send + Sync {
-    /// Writes all that the planner makes of the changes, or nothing.
-    ///
-    /// Changes of one account are serialised, and writes take consecutive
-    /// stamps in the order of the commits: a device that has seen a stamp
-    /// never gets a lower one as new. Encryption of the account is checked in
-    /// the same transaction. Preferences of unknown plugins are ignored,
-    /// managed personas are rejected, and beyond their limit the oldest
-    /// sessions are deleted without tombstones. Bodies are sealed with the
-    /// account's key.
-    async fn apply(
+pub trait SyncReader: Send + Sync {
+    /// Loads the summary of an account, in one statement; `None` if there is
+    /// no such account.
+    async fn head(&self, user: UserId) -> Result<Option<Head>, Unavailable>;
+
+    /// Loads the changes after a stamp, up to the limit. One statement.
+    async fn page(
         &self,
         user: UserId,
-        changes: Changes,
-        settings: &PushSettings,
-    ) -> Result<ApplyOutcome, Unavailable>;
+        since: Timestamp,
+        limit: PageLimit,
+    ) -> Result<ItemPage, Unavailable>;
+
+    /// Loads the summary of an account, and then the changes after a stamp.
+    ///
+    /// The page contains all changes that the head counts, and perhaps later
+    /// ones. Two statements, which are pipelined where that saves a round
+    /// trip.
+    async fn head_and_page(
+        &self,
+        user: UserId,
+        since: Timestamp,
+        limit: PageLimit,
+    ) -> Result<Option<(Head, ItemPage)>, Unavailable>;
+
+    /// Returns the last stamp of an account that is not after this one. One
+    /// statement.
+    async fn last_until(
+        &self,
+        user: UserId,
+        stamp: Timestamp,
+    ) -> Result<Option<Timestamp>, Unavailable>;
+
+    /// Loads the catalogue of a group, as of a version at least as new as
+    /// `version`.
+    async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable>;
+
+    /// Loads the plugins that a user turned on or off. One statement.
+    async fn preferences(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, Unavailable>;
 }
 
 /// Summary of an account's data, without any of it.
@@ -125,48 +169,12 @@ pub struct PageLimit {
     pub bytes: u64,
 }
 
-/// Reader of stored items.
+/// Source of the devices that wait for approval.
 #[cfg_attr(test, mockall::automock)]
 #[async_trait]
-pub trait SyncReader: Send + Sync {
-    /// Loads the summary of an account, in one statement; `None` if there is
-    /// no such account.
-    async fn head(&self, user: UserId) -> Result<Option<Head>, Unavailable>;
-
-    /// Loads the changes after a stamp, up to the limit. One statement.
-    async fn page(
-        &self,
-        user: UserId,
-        since: Timestamp,
-        limit: PageLimit,
-    ) -> Result<ItemPage, Unavailable>;
-
-    /// Loads the summary of an account, and then the changes after a stamp.
-    ///
-    /// The page contains all changes that the head counts, and perhaps later
-    /// ones. Two statements, which are pipelined where that saves a round
-    /// trip.
-    async fn head_and_page(
-        &self,
-        user: UserId,
-        since: Timestamp,
-        limit: PageLimit,
-    ) -> Result<Option<(Head, ItemPage)>, Unavailable>;
-
-    /// Returns the last stamp of an account that is not after this one. One
-    /// statement.
-    async fn last_until(
-        &self,
-        user: UserId,
-        stamp: Timestamp,
-    ) -> Result<Option<Timestamp>, Unavailable>;
-
-    /// Loads the catalogue of a group, as of a version at least as new as
-    /// `version`.
-    async fn catalogue(&self, group: Uuid, version: i64) -> Result<Catalogue, Unavailable>;
-
-    /// Loads the plugins that a user turned on or off. One statement.
-    async fn preferences(&self, user: UserId) -> Result<Vec<(Uuid, bool)>, Unavailable>;
+pub trait PendingDevices: Send + Sync {
+    /// Returns the devices of a user that wait for approval.
+    async fn waiting_devices(&self, user: UserId) -> Result<Vec<PendingDevice>, Unavailable>;
 }
 
 /// Device that waits for approval.
@@ -178,12 +186,4 @@ pub struct PendingDevice {
     pub name: String,
     /// Time since which it waits.
     pub created_at: Timestamp,
-}
-
-/// Source of the devices that wait for approval.
-#[cfg_attr(test, mockall::automock)]
-#[async_trait]
-pub trait PendingDevices: Send + Sync {
-    /// Returns the devices of a user that wait for approval.
-    async fn waiting_devices(&self, user: UserId) -> Result<Vec<PendingDevice>, Unavailable>;
 }
