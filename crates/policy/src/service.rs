@@ -8,6 +8,26 @@ use pia_kernel::{Secret, Timestamp, Unavailable};
 
 use crate::licence::{Licence, LicenceError};
 
+/// Installation of a licence, and its replacement.
+#[async_trait]
+pub trait LicenceService: Send + Sync {
+    /// Returns the present state of the setup.
+    fn setup_state(&self) -> SetupState;
+
+    /// Installs a licence for a caller that knows the setup token.
+    ///
+    /// The licence is stored permanently, is in force before this returns, and
+    /// invalidates the token. A licence that is not accepted, or cannot be
+    /// stored, changes nothing. The token is compared in constant time, before
+    /// anything about the licence is revealed.
+    async fn install(&self, token: &Secret<String>, text: &[u8]) -> Result<Licence, InstallError>;
+
+    /// Replaces the licence by another one, for a caller who is known to be an
+    /// administrator. A licence that is not accepted, or cannot be stored,
+    /// changes nothing.
+    async fn replace(&self, text: &[u8]) -> Result<Licence, InstallError>;
+}
+
 /// State of the setup, and what it lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SetupState {
@@ -39,24 +59,4 @@ pub enum InstallError {
     /// Licence could not be stored, or the token could not be read.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-}
-
-/// Installation of a licence, and its replacement.
-#[async_trait]
-pub trait LicenceService: Send + Sync {
-    /// Returns the present state of the setup.
-    fn setup_state(&self) -> SetupState;
-
-    /// Installs a licence for a caller that knows the setup token.
-    ///
-    /// The licence is stored permanently, is in force before this returns, and
-    /// invalidates the token. A licence that is not accepted, or cannot be
-    /// stored, changes nothing. The token is compared in constant time, before
-    /// anything about the licence is revealed.
-    async fn install(&self, token: &Secret<String>, text: &[u8]) -> Result<Licence, InstallError>;
-
-    /// Replaces the licence by another one, for a caller who is known to be an
-    /// administrator. A licence that is not accepted, or cannot be stored,
-    /// changes nothing.
-    async fn replace(&self, text: &[u8]) -> Result<Licence, InstallError>;
 }

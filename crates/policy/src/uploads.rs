@@ -3,6 +3,21 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 
+/// Reader of uploaded files.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait UploadReader: Send + Sync {
+    /// Verifies that a file is a cabinet with a valid Authenticode signature.
+    async fn package(&self, file: Bytes) -> Result<SignedPackage, UnusableUpload>;
+
+    /// Converts a PNG, JPEG, GIF, BMP or ICO image to a PNG of at most 256 by
+    /// 256 pixels.
+    async fn icon(&self, file: Bytes) -> Result<Bytes, UnusableUpload>;
+
+    /// Parses an X.509 certificate in PEM or DER.
+    fn certificate(&self, file: &[u8]) -> Result<ParsedCertificate, UnusableUpload>;
+}
+
 /// Reason why an uploaded file is unusable.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -28,19 +43,4 @@ pub struct ParsedCertificate {
     pub thumbprint: String,
     /// Certificate in DER.
     pub der: Vec<u8>,
-}
-
-/// Reader of uploaded files.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait UploadReader: Send + Sync {
-    /// Verifies that a file is a cabinet with a valid Authenticode signature.
-    async fn package(&self, file: Bytes) -> Result<SignedPackage, UnusableUpload>;
-
-    /// Converts a PNG, JPEG, GIF, BMP or ICO image to a PNG of at most 256 by
-    /// 256 pixels.
-    async fn icon(&self, file: Bytes) -> Result<Bytes, UnusableUpload>;
-
-    /// Parses an X.509 certificate in PEM or DER.
-    fn certificate(&self, file: &[u8]) -> Result<ParsedCertificate, UnusableUpload>;
 }

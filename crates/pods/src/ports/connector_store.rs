@@ -10,62 +10,6 @@ use crate::connector::Connector;
 use crate::ports::tool_server::McpEndpoint;
 use crate::token::{ConnectorTokenHash, ConnectorTokenId};
 
-/// Token to be stored.
-#[derive(Debug, Clone)]
-pub struct NewConnectorToken {
-    /// Hash by which the token is found.
-    pub hash: ConnectorTokenHash,
-    /// Time of its creation.
-    pub created_at: Timestamp,
-    /// Time at which it expires.
-    pub expires_at: Timestamp,
-}
-
-/// Connector to be stored with its first token.
-#[derive(Debug, Clone)]
-pub struct NewConnector {
-    /// Connector to be stored.
-    pub connector: Connector,
-    /// Name of the skill of its operator, if it has one.
-    pub skill: Option<String>,
-    /// First token; `None` for an MCP server, which needs none.
-    pub token: Option<NewConnectorToken>,
-    /// MCP server; `None` for pods.
-    pub mcp: Option<McpEndpoint>,
-}
-
-/// Replacement of a token by another one.
-#[derive(Debug, Clone)]
-pub struct TokenRotation {
-    /// Connected pod, which has the new token from then on.
-    pub pod: PodId,
-    /// Hash of the old token.
-    pub old: ConnectorTokenHash,
-    /// Time after which the old token is not valid any more.
-    pub old_expires_at: Timestamp,
-    /// Token that replaces the old one.
-    pub new: NewConnectorToken,
-    /// Number of valid tokens of the connector from which the outcome is `TooManyTokens`.
-    pub limit: i64,
-}
-
-/// Outcome of changing a connector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ConnectorChangeOutcome {
-    /// Change is stored.
-    Done,
-    /// Connector does not exist.
-    NotFound,
-    /// Another connector has this name.
-    NameTaken,
-    /// One of the groups does not exist.
-    UnknownGroup,
-    /// Another operator has a skill of this name.
-    SkillTaken,
-    /// Connector has as many tokens as it may.
-    TooManyTokens,
-}
-
 /// Store of connectors.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -133,4 +77,60 @@ pub trait ConnectorStore: Send + Sync {
 
     /// Counts the active members of groups.
     async fn count_members(&self, groups: Vec<GroupId>) -> Result<i64, Unavailable>;
+}
+
+/// Token to be stored.
+#[derive(Debug, Clone)]
+pub struct NewConnectorToken {
+    /// Hash by which the token is found.
+    pub hash: ConnectorTokenHash,
+    /// Time of its creation.
+    pub created_at: Timestamp,
+    /// Time at which it expires.
+    pub expires_at: Timestamp,
+}
+
+/// Connector to be stored with its first token.
+#[derive(Debug, Clone)]
+pub struct NewConnector {
+    /// Connector to be stored.
+    pub connector: Connector,
+    /// Name of the skill of its operator, if it has one.
+    pub skill: Option<String>,
+    /// First token; `None` for an MCP server, which needs none.
+    pub token: Option<NewConnectorToken>,
+    /// MCP server; `None` for pods.
+    pub mcp: Option<McpEndpoint>,
+}
+
+/// Replacement of a token by another one.
+#[derive(Debug, Clone)]
+pub struct TokenRotation {
+    /// Connected pod, which has the new token from then on.
+    pub pod: PodId,
+    /// Hash of the old token.
+    pub old: ConnectorTokenHash,
+    /// Time after which the old token is not valid any more.
+    pub old_expires_at: Timestamp,
+    /// Token that replaces the old one.
+    pub new: NewConnectorToken,
+    /// Number of valid tokens of the connector from which the outcome is `TooManyTokens`.
+    pub limit: i64,
+}
+
+/// Outcome of changing a connector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConnectorChangeOutcome {
+    /// Change is stored.
+    Done,
+    /// Connector does not exist.
+    NotFound,
+    /// Another connector has this name.
+    NameTaken,
+    /// One of the groups does not exist.
+    UnknownGroup,
+    /// Another operator has a skill of this name.
+    SkillTaken,
+    /// Connector has as many tokens as it may.
+    TooManyTokens,
 }

@@ -11,6 +11,32 @@ use serde_json::Value;
 use crate::connected_pod::PodId;
 use crate::error::ToolCallError;
 
+/// Links to pods.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PodLink: Send + Sync {
+    /// Returns whether no pod is connected.
+    fn is_idle(&self) -> bool;
+
+    /// Returns the pods that are connected to this instance.
+    fn pods(&self) -> Vec<PodId>;
+
+    /// Returns whether a pod is connected to this instance.
+    fn holds(&self, pod: PodId) -> bool;
+
+    /// Returns whether a pod can be called, as far as this instance knows.
+    fn is_linked(&self, pod: PodId) -> bool;
+
+    /// Calls a pod, whose progress is reported meanwhile. If the caller goes away, the pod is
+    /// told to cancel the call.
+    async fn call(
+        &self,
+        pod: PodId,
+        call: PodCall,
+        progress: ProgressSink,
+    ) -> Result<PodReply, ToolCallError>;
+}
+
 /// Recipient of the progress of a call; the default one discards it.
 #[derive(Clone)]
 pub struct ProgressSink(Arc<dyn Fn(String) + Send + Sync>);
@@ -84,30 +110,4 @@ impl PodReply {
             other => other.to_string(),
         }
     }
-}
-
-/// Links to pods.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait PodLink: Send + Sync {
-    /// Returns whether no pod is connected.
-    fn is_idle(&self) -> bool;
-
-    /// Returns the pods that are connected to this instance.
-    fn pods(&self) -> Vec<PodId>;
-
-    /// Returns whether a pod is connected to this instance.
-    fn holds(&self, pod: PodId) -> bool;
-
-    /// Returns whether a pod can be called, as far as this instance knows.
-    fn is_linked(&self, pod: PodId) -> bool;
-
-    /// Calls a pod, whose progress is reported meanwhile. If the caller goes away, the pod is
-    /// told to cancel the call.
-    async fn call(
-        &self,
-        pod: PodId,
-        call: PodCall,
-        progress: ProgressSink,
-    ) -> Result<PodReply, ToolCallError>;
 }

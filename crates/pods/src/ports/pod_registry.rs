@@ -7,6 +7,47 @@ use pia_kernel::{GroupId, SideEffects, Timestamp, Unavailable};
 
 use crate::connected_pod::{ConnectedPod, PodId};
 
+/// Registry of connected pods.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait PodRegistry: Send + Sync {
+    /// Stores a pod that has described itself, or its new description.
+    async fn put(
+        &self,
+        pod: ConnectedPod,
+        now: Timestamp,
+    ) -> Result<PodRegistrationOutcome, Unavailable>;
+    /// Extends the time until which pods count as connected. Returns the pods whose
+    /// standing is to change.
+    async fn keep_alive(
+        &self,
+        pods: Vec<PodId>,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<(PodId, PodStanding)>, Unavailable>;
+
+    /// Marks a pod as one that takes no further calls and is to end. Returns false if it
+    /// is not connected, or is an MCP server.
+    async fn drain(&self, pod: PodId, effects: SideEffects) -> Result<bool, Unavailable>;
+
+    /// Removes a pod.
+    async fn remove(&self, pod: PodId) -> Result<(), Unavailable>;
+    /// Removes the pods that counted as connected only until a time before this one.
+    async fn sweep(&self, before: Timestamp) -> Result<(), Unavailable>;
+
+    /// Lists the pods that are connected now, the longest connected first; of
+    /// connectors that are granted to a group, or of all.
+    async fn list_connected(
+        &self,
+        granted_to: Option<GroupId>,
+        now: Timestamp,
+    ) -> Result<Vec<ConnectedPod>, Unavailable>;
+    /// Counts a call and writes its entry of the audit log, in the background but before
+    /// the server ends. A failure is logged: since the tool has had its effect, the model
+    /// gets the result nevertheless.
+    async fn record(&self, call: CallRecord, effects: SideEffects);
+}
+
 /// Outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PodCallOutcome {
@@ -47,45 +88,4 @@ pub enum PodStanding {
     Unregistered,
     /// Pod takes no further calls, and is to end.
     Draining,
-}
-
-/// Registry of connected pods.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait PodRegistry: Send + Sync {
-    /// Stores a pod that has described itself, or its new description.
-    async fn put(
-        &self,
-        pod: ConnectedPod,
-        now: Timestamp,
-    ) -> Result<PodRegistrationOutcome, Unavailable>;
-    /// Extends the time until which pods count as connected. Returns the pods whose
-    /// standing is to change.
-    async fn keep_alive(
-        &self,
-        pods: Vec<PodId>,
-        now: Timestamp,
-        until: Timestamp,
-    ) -> Result<Vec<(PodId, PodStanding)>, Unavailable>;
-
-    /// Marks a pod as one that takes no further calls and is to end. Returns false if it
-    /// is not connected, or is an MCP server.
-    async fn drain(&self, pod: PodId, effects: SideEffects) -> Result<bool, Unavailable>;
-
-    /// Removes a pod.
-    async fn remove(&self, pod: PodId) -> Result<(), Unavailable>;
-    /// Removes the pods that counted as connected only until a time before this one.
-    async fn sweep(&self, before: Timestamp) -> Result<(), Unavailable>;
-
-    /// Lists the pods that are connected now, the longest connected first; of
-    /// connectors that are granted to a group, or of all.
-    async fn list_connected(
-        &self,
-        granted_to: Option<GroupId>,
-        now: Timestamp,
-    ) -> Result<Vec<ConnectedPod>, Unavailable>;
-    /// Counts a call and writes its entry of the audit log, in the background but before
-    /// the server ends. A failure is logged: since the tool has had its effect, the model
-    /// gets the result nevertheless.
-    async fn record(&self, call: CallRecord, effects: SideEffects);
 }

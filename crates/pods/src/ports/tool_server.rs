@@ -7,20 +7,6 @@ use crate::description::PodTool;
 use crate::error::ToolCallError;
 use crate::ports::pod_link::{PodCall, PodReply};
 
-/// Address of an MCP server, with the token that it requires.
-#[derive(Debug, Clone)]
-pub struct McpEndpoint {
-    /// URL of the server.
-    pub url: String,
-    /// Bearer token, if the server requires one.
-    pub token: Option<Secret<String>>,
-}
-
-/// Reason why a server of tools cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct ToolServerError(pub String);
-
 /// Connection with a server of tools. It ends when it is dropped.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -37,6 +23,20 @@ pub trait ToolServer: Send + Sync {
     /// Waits for the end of the connection.
     async fn closed(&self);
 }
+
+/// Address of an MCP server, with the token that it requires.
+#[derive(Debug, Clone)]
+pub struct McpEndpoint {
+    /// URL of the server.
+    pub url: String,
+    /// Bearer token, if the server requires one.
+    pub token: Option<Secret<String>>,
+}
+
+/// Reason why a server of tools cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ToolServerError(pub String);
 
 /// Connections with servers of tools.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]

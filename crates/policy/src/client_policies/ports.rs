@@ -8,54 +8,6 @@ use super::{
     PolicyVersionEntry,
 };
 
-/// New contents of a client policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PolicyUpdate {
-    /// Contents that replace the stored ones.
-    pub draft: ClientPolicyDraft,
-    /// Administrator who wrote them.
-    pub by: UserId,
-    /// Time of the change.
-    pub at: Timestamp,
-    /// Time of the last change that the administrator loaded; `None` accepts any.
-    pub expected: Option<Timestamp>,
-}
-
-/// Outcome of storing a client policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PolicyStoreOutcome {
-    /// Policy was stored.
-    Done,
-    /// No such policy.
-    Unknown,
-    /// Another policy has this name, in any case.
-    NameTaken,
-    /// Policy was changed since the administrator loaded it.
-    Stale,
-}
-
-/// Outcome of deleting a client policy.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PolicyDeletionOutcome {
-    /// Policy was deleted.
-    Done,
-    /// No such policy.
-    Unknown,
-    /// Policy is assigned to these groups, by name.
-    InUse(Vec<String>),
-}
-
-/// Outcome of assigning a client policy to a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PolicyAssignmentOutcome {
-    /// Group has the policy.
-    Done,
-    /// No such group.
-    UnknownGroup,
-    /// No such policy.
-    UnknownPolicy,
-}
-
 /// Store of client policies.
 ///
 /// Every accepted write gives the catalogue its next version, so that members
@@ -127,4 +79,52 @@ pub trait ClientPolicyStore: Send + Sync {
         policy: Option<ClientPolicyId>,
         effects: SideEffects,
     ) -> Result<PolicyAssignmentOutcome, Unavailable>;
+}
+
+/// New contents of a client policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyUpdate {
+    /// Contents that replace the stored ones.
+    pub draft: ClientPolicyDraft,
+    /// Administrator who wrote them.
+    pub by: UserId,
+    /// Time of the change.
+    pub at: Timestamp,
+    /// Time of the last change that the administrator loaded; `None` accepts any.
+    pub expected: Option<Timestamp>,
+}
+
+/// Outcome of storing a client policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyStoreOutcome {
+    /// Policy was stored.
+    Done,
+    /// No such policy.
+    Unknown,
+    /// Another policy has this name, in any case.
+    NameTaken,
+    /// Policy was changed since the administrator loaded it.
+    Stale,
+}
+
+/// Outcome of deleting a client policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PolicyDeletionOutcome {
+    /// Policy was deleted.
+    Done,
+    /// No such policy.
+    Unknown,
+    /// Policy is assigned to these groups, by name.
+    InUse(Vec<String>),
+}
+
+/// Outcome of assigning a client policy to a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PolicyAssignmentOutcome {
+    /// Group has the policy.
+    Done,
+    /// No such group.
+    UnknownGroup,
+    /// No such policy.
+    UnknownPolicy,
 }

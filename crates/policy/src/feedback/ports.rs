@@ -5,6 +5,37 @@ use pia_kernel::{FeedbackId, Page, PageRequest, SideEffects, TimeOrder, Timestam
 
 use super::report::{FeedbackEntry, FeedbackStatus, Rating};
 
+/// Store of reports.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait FeedbackStore: Send + Sync {
+    /// Stores a report.
+    async fn add(&self, entry: FeedbackEntry, effects: SideEffects) -> Result<(), Unavailable>;
+
+    /// Returns a page of the selected reports, in their order.
+    async fn page(
+        &self,
+        filter: FeedbackFilter,
+        page: PageRequest,
+    ) -> Result<Page<FeedbackEntry>, Unavailable>;
+
+    /// Returns a report.
+    async fn find(&self, id: FeedbackId) -> Result<Option<FeedbackEntry>, Unavailable>;
+
+    /// Changes state and note of a report. Of concurrent changes that expect
+    /// the same version, one succeeds.
+    async fn triage(
+        &self,
+        id: FeedbackId,
+        update: TriageUpdate,
+        effects: SideEffects,
+    ) -> Result<FeedbackChangeOutcome, Unavailable>;
+
+    /// Deletes the answers in reports received before `answers`, and the
+    /// reports received before `reports`. Returns the number of changed rows.
+    async fn sweep(&self, answers: Timestamp, reports: Timestamp) -> Result<u64, Unavailable>;
+}
+
 /// Selection of reports; an omitted criterion selects all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FeedbackFilter {
@@ -38,35 +69,4 @@ pub enum FeedbackChangeOutcome {
     Unknown,
     /// Report has another version than the expected one.
     Stale,
-}
-
-/// Store of reports.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait FeedbackStore: Send + Sync {
-    /// Stores a report.
-    async fn add(&self, entry: FeedbackEntry, effects: SideEffects) -> Result<(), Unavailable>;
-
-    /// Returns a page of the selected reports, in their order.
-    async fn page(
-        &self,
-        filter: FeedbackFilter,
-        page: PageRequest,
-    ) -> Result<Page<FeedbackEntry>, Unavailable>;
-
-    /// Returns a report.
-    async fn find(&self, id: FeedbackId) -> Result<Option<FeedbackEntry>, Unavailable>;
-
-    /// Changes state and note of a report. Of concurrent changes that expect
-    /// the same version, one succeeds.
-    async fn triage(
-        &self,
-        id: FeedbackId,
-        update: TriageUpdate,
-        effects: SideEffects,
-    ) -> Result<FeedbackChangeOutcome, Unavailable>;
-
-    /// Deletes the answers in reports received before `answers`, and the
-    /// reports received before `reports`. Returns the number of changed rows.
-    async fn sweep(&self, answers: Timestamp, reports: Timestamp) -> Result<u64, Unavailable>;
 }

@@ -11,97 +11,6 @@ use super::member::{GroupMember, MemberFilter};
 use super::settings::{GroupSettings, SettingChange, SettingsError};
 use super::usage::GroupUse;
 
-/// Outcome of creating a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupCreationOutcome {
-    /// Group was stored.
-    Stored,
-    /// Another group has this name, in any case.
-    NameTaken,
-}
-
-/// Outcome of renaming a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupRenameOutcome {
-    /// Group has the name, now or from before.
-    Done,
-    /// No such group.
-    Unknown,
-    /// Another group has this name, in any case.
-    NameTaken,
-}
-
-/// Outcome of deleting a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupDeletionOutcome {
-    /// Group was deleted.
-    Done,
-    /// No such group.
-    Unknown,
-    /// Group is the default group of new accounts.
-    IsDefault,
-    /// Group is in use.
-    InUse(GroupUse),
-}
-
-/// Outcome of changing a group's settings.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SettingsChangeOutcome {
-    /// Group has these settings, now or from before.
-    Done(GroupSettings),
-    /// No such group.
-    Unknown,
-    /// Together with the other settings the change is invalid.
-    Refused(SettingsError),
-}
-
-/// Outcome of moving a user to a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MemberMoveOutcome {
-    /// User is a member, now or from before.
-    Done,
-    /// No such group.
-    UnknownGroup,
-    /// No such account.
-    UnknownAccount,
-}
-
-/// Outcome of setting the id that an identity provider knows a group by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExternalIdOutcome {
-    /// Group has the id, now or from before.
-    Done,
-    /// No such group.
-    Unknown,
-    /// Another group has this id.
-    Taken,
-}
-
-/// Side effects of moving a user into a group.
-pub type MemberEffects = fn(UserId, GroupId, Timestamp) -> SideEffects;
-
-/// Change of a group's members.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MembershipChange {
-    /// Moves these users into the group.
-    Add(Vec<UserId>),
-    /// Moves those of these users who are members into the default group.
-    Remove(Vec<UserId>),
-    /// Makes these users the only members.
-    Replace(Vec<UserId>),
-}
-
-/// Outcome of changing a group's members.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MembersChangeOutcome {
-    /// These users were moved.
-    Done(Vec<UserId>),
-    /// No such group.
-    UnknownGroup,
-    /// No such account.
-    UnknownAccount(UserId),
-}
-
 /// Store of groups.
 ///
 /// Under concurrent changes, on any number of instances, names of groups stay
@@ -196,6 +105,97 @@ pub trait GroupStore: Send + Sync {
         external_id: Option<String>,
         effects: SideEffects,
     ) -> Result<ExternalIdOutcome, Unavailable>;
+}
+
+/// Outcome of creating a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupCreationOutcome {
+    /// Group was stored.
+    Stored,
+    /// Another group has this name, in any case.
+    NameTaken,
+}
+
+/// Outcome of renaming a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupRenameOutcome {
+    /// Group has the name, now or from before.
+    Done,
+    /// No such group.
+    Unknown,
+    /// Another group has this name, in any case.
+    NameTaken,
+}
+
+/// Outcome of deleting a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GroupDeletionOutcome {
+    /// Group was deleted.
+    Done,
+    /// No such group.
+    Unknown,
+    /// Group is the default group of new accounts.
+    IsDefault,
+    /// Group is in use.
+    InUse(GroupUse),
+}
+
+/// Outcome of changing a group's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingsChangeOutcome {
+    /// Group has these settings, now or from before.
+    Done(GroupSettings),
+    /// No such group.
+    Unknown,
+    /// Together with the other settings the change is invalid.
+    Refused(SettingsError),
+}
+
+/// Outcome of moving a user to a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemberMoveOutcome {
+    /// User is a member, now or from before.
+    Done,
+    /// No such group.
+    UnknownGroup,
+    /// No such account.
+    UnknownAccount,
+}
+
+/// Outcome of setting the id that an identity provider knows a group by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExternalIdOutcome {
+    /// Group has the id, now or from before.
+    Done,
+    /// No such group.
+    Unknown,
+    /// Another group has this id.
+    Taken,
+}
+
+/// Side effects of moving a user into a group.
+pub type MemberEffects = fn(UserId, GroupId, Timestamp) -> SideEffects;
+
+/// Change of a group's members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MembershipChange {
+    /// Moves these users into the group.
+    Add(Vec<UserId>),
+    /// Moves those of these users who are members into the default group.
+    Remove(Vec<UserId>),
+    /// Makes these users the only members.
+    Replace(Vec<UserId>),
+}
+
+/// Outcome of changing a group's members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MembersChangeOutcome {
+    /// These users were moved.
+    Done(Vec<UserId>),
+    /// No such group.
+    UnknownGroup,
+    /// No such account.
+    UnknownAccount(UserId),
 }
 
 /// Caches of groups and their members, from which this process must evict what

@@ -5,75 +5,6 @@ use pia_kernel::{GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailab
 
 use super::{PersonaContent, PersonaEntry, PublishedPersona};
 
-/// New contents of a persona.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PersonaUpdate {
-    /// Contents that replace the stored ones.
-    pub content: PersonaContent,
-    /// New state; `None` leaves it unchanged.
-    pub is_active: Option<bool>,
-    /// Time of the change.
-    pub at: Timestamp,
-    /// Time of the last change that the administrator loaded; `None` accepts any.
-    pub expected: Option<Timestamp>,
-}
-
-/// Outcome of replacing a persona's contents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PersonaChangeOutcome {
-    /// Contents were replaced.
-    Done,
-    /// No such persona.
-    Unknown,
-    /// Persona was changed since the administrator loaded it.
-    Stale,
-}
-
-/// Outcome of assigning a persona to groups.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PersonaAssignmentOutcome {
-    /// Exactly these groups have it.
-    Done,
-    /// No such persona.
-    Unknown,
-    /// One of the groups does not exist.
-    UnknownGroup(GroupId),
-    /// One of the groups would search more knowledge bases than it may.
-    BaseQuotaExceeded {
-        /// Name of the group.
-        group: String,
-        /// Maximum number of its knowledge bases.
-        limit: i64,
-    },
-    /// One of the groups has its maximum number of personas.
-    QuotaExceeded {
-        /// Name of the group.
-        group: String,
-        /// Maximum number of its personas.
-        limit: i64,
-    },
-}
-
-/// Limits of groups without settings of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PersonaQuotas {
-    /// Personas of a group.
-    pub personas: i64,
-    /// Knowledge bases that a group searches, those of its personas included.
-    pub knowledge_bases: i64,
-}
-
-/// Outcome of binding plugins to a persona.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PersonaBindingOutcome {
-    /// Exactly these plugins are bound.
-    Done,
-    /// No such persona.
-    Unknown,
-    /// One of the plugins does not exist.
-    UnknownPlugin(PluginId),
-}
-
 /// Store of managed personas.
 ///
 /// Every accepted write gives the catalogue its next version. Under concurrent
@@ -142,4 +73,73 @@ pub trait PersonaStore: Send + Sync {
         plugins: &[PluginId],
         effects: SideEffects,
     ) -> Result<PersonaBindingOutcome, Unavailable>;
+}
+
+/// New contents of a persona.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PersonaUpdate {
+    /// Contents that replace the stored ones.
+    pub content: PersonaContent,
+    /// New state; `None` leaves it unchanged.
+    pub is_active: Option<bool>,
+    /// Time of the change.
+    pub at: Timestamp,
+    /// Time of the last change that the administrator loaded; `None` accepts any.
+    pub expected: Option<Timestamp>,
+}
+
+/// Outcome of replacing a persona's contents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PersonaChangeOutcome {
+    /// Contents were replaced.
+    Done,
+    /// No such persona.
+    Unknown,
+    /// Persona was changed since the administrator loaded it.
+    Stale,
+}
+
+/// Outcome of assigning a persona to groups.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PersonaAssignmentOutcome {
+    /// Exactly these groups have it.
+    Done,
+    /// No such persona.
+    Unknown,
+    /// One of the groups does not exist.
+    UnknownGroup(GroupId),
+    /// One of the groups would search more knowledge bases than it may.
+    BaseQuotaExceeded {
+        /// Name of the group.
+        group: String,
+        /// Maximum number of its knowledge bases.
+        limit: i64,
+    },
+    /// One of the groups has its maximum number of personas.
+    QuotaExceeded {
+        /// Name of the group.
+        group: String,
+        /// Maximum number of its personas.
+        limit: i64,
+    },
+}
+
+/// Limits of groups without settings of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PersonaQuotas {
+    /// Personas of a group.
+    pub personas: i64,
+    /// Knowledge bases that a group searches, those of its personas included.
+    pub knowledge_bases: i64,
+}
+
+/// Outcome of binding plugins to a persona.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PersonaBindingOutcome {
+    /// Exactly these plugins are bound.
+    Done,
+    /// No such persona.
+    Unknown,
+    /// One of the plugins does not exist.
+    UnknownPlugin(PluginId),
 }

@@ -7,34 +7,6 @@ use pia_kernel::{GroupId, PluginId, SideEffects, Timestamp, Unavailable};
 use super::{PluginContent, PluginEntry, PublishedPlugin};
 use crate::uploads::SignedPackage;
 
-/// New contents of a plugin.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PluginUpdate {
-    /// Contents that replace the stored ones.
-    pub content: PluginContent,
-    /// New state; `None` leaves it unchanged.
-    pub is_active: Option<bool>,
-    /// Time of the last change that the administrator loaded; `None` accepts any.
-    pub expected: Option<Timestamp>,
-}
-
-/// Outcome of changing a plugin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PluginChangeOutcome {
-    /// Plugin was changed.
-    Done,
-    /// No such plugin.
-    Unknown,
-    /// Plugin was changed since the administrator read it.
-    Stale,
-    /// Plugin is part of the client, and this cannot be changed.
-    BuiltIn,
-    /// Signer of the package is not trusted.
-    Untrusted,
-    /// One of the groups does not exist.
-    UnknownGroup(GroupId),
-}
-
 /// Store of plugins.
 ///
 /// Every accepted write gives the catalogue its next version. Of two updates
@@ -120,4 +92,32 @@ pub trait PluginStore: Send + Sync {
         hash: &str,
         offset: u64,
     ) -> Result<Option<Vec<u8>>, Unavailable>;
+}
+
+/// New contents of a plugin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PluginUpdate {
+    /// Contents that replace the stored ones.
+    pub content: PluginContent,
+    /// New state; `None` leaves it unchanged.
+    pub is_active: Option<bool>,
+    /// Time of the last change that the administrator loaded; `None` accepts any.
+    pub expected: Option<Timestamp>,
+}
+
+/// Outcome of changing a plugin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PluginChangeOutcome {
+    /// Plugin was changed.
+    Done,
+    /// No such plugin.
+    Unknown,
+    /// Plugin was changed since the administrator read it.
+    Stale,
+    /// Plugin is part of the client, and this cannot be changed.
+    BuiltIn,
+    /// Signer of the package is not trusted.
+    Untrusted,
+    /// One of the groups does not exist.
+    UnknownGroup(GroupId),
 }
