@@ -4,6 +4,19 @@ use async_trait::async_trait;
 use pia_kernel::{GroupId, Unavailable};
 use uuid::Uuid;
 
+/// Assignments of personas to groups.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait Personas: Send + Sync {
+    /// Loads an active persona that is assigned to this group. An unknown one
+    /// and one of another group are both `None`.
+    async fn find_granted(
+        &self,
+        group: GroupId,
+        persona: Uuid,
+    ) -> Result<Option<GrantedPersona>, Unavailable>;
+}
+
 /// Managed persona that is assigned to a caller's group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GrantedPersona {
@@ -27,17 +40,4 @@ impl GrantedPersona {
         paragraphs.extend(self.output_format.as_deref());
         paragraphs.join("\n\n")
     }
-}
-
-/// Assignments of personas to groups.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait Personas: Send + Sync {
-    /// Loads an active persona that is assigned to this group. An unknown one
-    /// and one of another group are both `None`.
-    async fn find_granted(
-        &self,
-        group: GroupId,
-        persona: Uuid,
-    ) -> Result<Option<GrantedPersona>, Unavailable>;
 }

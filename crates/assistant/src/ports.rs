@@ -18,6 +18,27 @@ use crate::credits::usage::UsageRecord;
 use crate::request::chat_body::ChatBody;
 use crate::routing::target::{ReasoningEffort, Target};
 
+/// Client of upstream models.
+///
+/// Dropping a returned stream or future ends the call upstream.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ChatUpstream: Send + Sync {
+    /// Starts a stream: resolves once the upstream has accepted it, with its
+    /// status and headers.
+    async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError>;
+
+    /// Waits for a full response and returns its body unchanged.
+    async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError>;
+
+    /// Waits for the embeddings of texts and returns the response body
+    /// unchanged.
+    async fn embed(&self, call: ModelCall) -> Result<Bytes, UpstreamError>;
+
+    /// Waits for the ranking of texts and returns the response body unchanged.
+    async fn rerank(&self, call: ModelCall) -> Result<Bytes, UpstreamError>;
+}
+
 /// Name of the output limit in OpenAI's API. Models may accept only one of the
 /// two, so the caller's choice is preserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,27 +163,6 @@ impl UpstreamError {
 /// Frames of an accepted stream.
 pub type Frames = Pin<Box<dyn Stream<Item = Result<Frame, UpstreamError>> + Send>>;
 
-/// Client of upstream models.
-///
-/// Dropping a returned stream or future ends the call upstream.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait ChatUpstream: Send + Sync {
-    /// Starts a stream: resolves once the upstream has accepted it, with its
-    /// status and headers.
-    async fn open(&self, call: ChatCall) -> Result<Frames, UpstreamError>;
-
-    /// Waits for a full response and returns its body unchanged.
-    async fn complete(&self, call: ChatCall) -> Result<Bytes, UpstreamError>;
-
-    /// Waits for the embeddings of texts and returns the response body
-    /// unchanged.
-    async fn embed(&self, call: ModelCall) -> Result<Bytes, UpstreamError>;
-
-    /// Waits for the ranking of texts and returns the response body unchanged.
-    async fn rerank(&self, call: ModelCall) -> Result<Bytes, UpstreamError>;
-}
-
 /// Port of usage records; implemented in `storage-assistant`.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 pub trait UsageLog: Send + Sync {
@@ -179,9 +179,6 @@ pub trait TokenCounter: Send + Sync {
     fn count(&self, text: &str) -> i64;
 }
 
-/// Future that a timer returns.
-pub type TimerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
-
 /// Timer of streams.
 pub trait Timer: Send + Sync {
     /// Returns the time since a fixed moment before the first call; it is
@@ -195,3 +192,6 @@ pub trait Timer: Send + Sync {
     /// then on.
     fn stop(&self) -> TimerFuture;
 }
+
+/// Future that a timer returns.
+pub type TimerFuture = Pin<Box<dyn Future<Output = ()> + Send>>;

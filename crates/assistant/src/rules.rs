@@ -8,6 +8,21 @@ use pia_kernel::{ApiKeyId, CreditLimits, GroupId, Unavailable};
 
 use crate::routing::target::Mode;
 
+/// Source of the rules of groups.
+///
+/// Cached rules may admit a call, but not refuse it: before a refusal because
+/// of [`rules_of`](Self::rules_of), callers must check [`fresh`](Self::fresh).
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait Rules: Send + Sync {
+    /// Returns the rules of a group, at most five seconds old; rules without
+    /// limits for a deleted group.
+    async fn rules_of(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable>;
+
+    /// Returns the current rules, not cached ones.
+    async fn fresh(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable>;
+}
+
 /// Budget of an API key, within that of its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApiKeyBudget {
@@ -31,21 +46,6 @@ pub struct GroupRules {
     pub credits: CreditLimits,
     /// Set if it is the group of users without a paid plan.
     pub free: bool,
-}
-
-/// Source of the rules of groups.
-///
-/// Cached rules may admit a call, but not refuse it: before a refusal because
-/// of [`rules_of`](Self::rules_of), callers must check [`fresh`](Self::fresh).
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait Rules: Send + Sync {
-    /// Returns the rules of a group, at most five seconds old; rules without
-    /// limits for a deleted group.
-    async fn rules_of(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable>;
-
-    /// Returns the current rules, not cached ones.
-    async fn fresh(&self, group: GroupId) -> Result<Arc<GroupRules>, Unavailable>;
 }
 
 /// Source of empty rules.

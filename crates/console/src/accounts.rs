@@ -9,6 +9,37 @@ use async_trait::async_trait;
 use pia_identity::{CustomerType, RegistrationRules, SignInDevice, Violation};
 use pia_kernel::{Secret, Unavailable, UserId};
 
+/// Creation and recovery of accounts.
+#[async_trait]
+pub trait AccountService: Send + Sync {
+    /// Returns the current rules of registration.
+    fn rules(&self) -> Arc<RegistrationRules>;
+
+    /// Creates an account.
+    async fn register(
+        &self,
+        applicant: RegistrationInput,
+    ) -> Result<RegistrationResult, Unavailable>;
+
+    /// Redeems a link that verifies an email address.
+    async fn verify(
+        &self,
+        user: UserId,
+        token: Secret<String>,
+    ) -> Result<VerificationResult, Unavailable>;
+
+    /// Sends a link by email. Neither the result nor the response time depends
+    /// on whether the account exists.
+    async fn mail(
+        &self,
+        kind: RequestedEmail,
+        email: String,
+    ) -> Result<EmailRequestResult, Unavailable>;
+
+    /// Redeems a link that resets the password.
+    async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable>;
+}
+
 /// Submitted registration form.
 #[derive(Debug, Clone)]
 pub struct RegistrationInput {
@@ -92,35 +123,4 @@ pub enum PasswordResetResult {
     Refused(Vec<Violation>),
     /// Link is used, expired or unknown.
     Invalid,
-}
-
-/// Creation and recovery of accounts.
-#[async_trait]
-pub trait AccountService: Send + Sync {
-    /// Returns the current rules of registration.
-    fn rules(&self) -> Arc<RegistrationRules>;
-
-    /// Creates an account.
-    async fn register(
-        &self,
-        applicant: RegistrationInput,
-    ) -> Result<RegistrationResult, Unavailable>;
-
-    /// Redeems a link that verifies an email address.
-    async fn verify(
-        &self,
-        user: UserId,
-        token: Secret<String>,
-    ) -> Result<VerificationResult, Unavailable>;
-
-    /// Sends a link by email. Neither the result nor the response time depends
-    /// on whether the account exists.
-    async fn mail(
-        &self,
-        kind: RequestedEmail,
-        email: String,
-    ) -> Result<EmailRequestResult, Unavailable>;
-
-    /// Redeems a link that resets the password.
-    async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable>;
 }

@@ -15,33 +15,6 @@ use super::window::Window;
 use super::windows::CreditWindows;
 use crate::credits::rates::Micros;
 
-/// Outcome of a request for admission.
-#[derive(Debug)]
-pub enum AdmissionOutcome {
-    /// Call is admitted, and its cost reserved.
-    Granted {
-        /// Reservation, which settles when it is dropped.
-        reservation: ReservationGuard,
-        /// Maximum length of its response in tokens.
-        output: i64,
-        /// Facts about the budget that shortens the requested response.
-        truncation_cause: Option<Box<TruncationCause>>,
-    },
-    /// Call refused by a budget.
-    Refused(BudgetRefusal),
-}
-
-/// Window whose reserved amount differs from that of the open calls.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreditMismatch {
-    /// Key of the window in the database.
-    pub window: String,
-    /// Amount that the window has reserved.
-    pub reserved: Micros,
-    /// Amount that open calls may spend.
-    pub open: Micros,
-}
-
 /// Counter of credits, shared by all instances.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -79,4 +52,31 @@ pub trait CreditStore: Send + Sync {
     /// Returns the windows whose reserved amount differs from that of the open
     /// calls.
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable>;
+}
+
+/// Outcome of a request for admission.
+#[derive(Debug)]
+pub enum AdmissionOutcome {
+    /// Call is admitted, and its cost reserved.
+    Granted {
+        /// Reservation, which settles when it is dropped.
+        reservation: ReservationGuard,
+        /// Maximum length of its response in tokens.
+        output: i64,
+        /// Facts about the budget that shortens the requested response.
+        truncation_cause: Option<Box<TruncationCause>>,
+    },
+    /// Call refused by a budget.
+    Refused(BudgetRefusal),
+}
+
+/// Window whose reserved amount differs from that of the open calls.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreditMismatch {
+    /// Key of the window in the database.
+    pub window: String,
+    /// Amount that the window has reserved.
+    pub reserved: Micros,
+    /// Amount that open calls may spend.
+    pub open: Micros,
 }

@@ -6,17 +6,6 @@ use serde_json::Value;
 
 use crate::tools::calls::ToolFailure;
 
-/// Tool of a connector.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConnectorTool {
-    /// Name, which the model calls it by.
-    pub name: String,
-    /// Description, which the model reads.
-    pub description: String,
-    /// JSON Schema of the arguments.
-    pub parameters: Value,
-}
-
 /// Port of connectors' tools; implemented in `server` over `pods`.
 #[async_trait]
 pub trait ConnectorTools: Send + Sync {
@@ -32,6 +21,17 @@ pub trait ConnectorTools: Send + Sync {
         name: &str,
         arguments: &str,
     ) -> Result<String, ToolFailure>;
+}
+
+/// Tool of a connector.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectorTool {
+    /// Name, which the model calls it by.
+    pub name: String,
+    /// Description, which the model reads.
+    pub description: String,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
 }
 
 /// Tools of a server without connectors.

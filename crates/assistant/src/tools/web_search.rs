@@ -8,17 +8,6 @@ use pia_kernel::Secret;
 use crate::ports::UpstreamError;
 use crate::routing::catalogue::SearchProvider;
 
-/// Result of a search.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SearchResult {
-    /// Title of the page.
-    pub title: String,
-    /// Address of the page: an `http` or `https` URL.
-    pub url: String,
-    /// Text of the page, or the relevant part of it.
-    pub text: String,
-}
-
 /// Services that search the web.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -32,6 +21,17 @@ pub trait WebSearch: Send + Sync {
         key: &Secret<String>,
         query: &str,
     ) -> Result<Vec<SearchResult>, UpstreamError>;
+}
+
+/// Result of a search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchResult {
+    /// Title of the page.
+    pub title: String,
+    /// Address of the page: an `http` or `https` URL.
+    pub url: String,
+    /// Text of the page, or the relevant part of it.
+    pub text: String,
 }
 
 /// Search of a server without a search provider.
