@@ -7,6 +7,49 @@ use super::{CredentialStoreOutcome, VerifiedProof};
 use crate::people::account::ApiKeyRef;
 use crate::sessions::access_tokens::SessionRef;
 
+/// Store of API keys, which are found by their hashes.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ApiKeyStore: Send + Sync {
+    /// Stores a key with its effects and consumes the proof, atomically. A password as proof is not
+    /// consumed.
+    ///
+    /// However many are added at once, no user has more than `max`.
+    async fn add(
+        &self,
+        new: NewApiKey,
+        max: usize,
+        verified_proof: VerifiedProof,
+        effects: SideEffects,
+    ) -> Result<CredentialStoreOutcome, Unavailable>;
+
+    /// Returns a user's keys in order of creation, expired ones included.
+    async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable>;
+
+    /// Returns the key and its owner.
+    /// [`AccountStore::key_state`](crate::AccountStore::key_state)
+    /// decides whether it is still valid.
+    async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable>;
+
+    /// Returns the owner of the key.
+    async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable>;
+
+    /// Records the use of a key, unless one was recorded after `not_since`.
+    async fn record_use(
+        &self,
+        key: ApiKeyId,
+        at: Timestamp,
+        not_since: Timestamp,
+    ) -> Result<(), Unavailable>;
+
+    /// Deletes a user's key. Returns whether it existed.
+    async fn remove(
+        &self,
+        removal: ApiKeyRemoval,
+        effects: KeyEndEffects,
+    ) -> Result<bool, Unavailable>;
+}
+
 /// Stored hash of an API key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ApiKeyHash(pub [u8; 32]);
@@ -78,46 +121,3 @@ pub struct ApiKeyRemoval {
 
 /// Side effects of the removal of a key with this name.
 pub type KeyEndEffects = fn(ApiKeyRemoval, &str) -> SideEffects;
-
-/// Store of API keys, which are found by their hashes.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait ApiKeyStore: Send + Sync {
-    /// Stores a key with its effects and consumes the proof, atomically. A password as proof is not
-    /// consumed.
-    ///
-    /// However many are added at once, no user has more than `max`.
-    async fn add(
-        &self,
-        new: NewApiKey,
-        max: usize,
-        verified_proof: VerifiedProof,
-        effects: SideEffects,
-    ) -> Result<CredentialStoreOutcome, Unavailable>;
-
-    /// Returns a user's keys in order of creation, expired ones included.
-    async fn list(&self, user: UserId) -> Result<Vec<ApiKeyEntry>, Unavailable>;
-
-    /// Returns the key and its owner.
-    /// [`AccountStore::key_state`](crate::AccountStore::key_state)
-    /// decides whether it is still valid.
-    async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable>;
-
-    /// Returns the owner of the key.
-    async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable>;
-
-    /// Records the use of a key, unless one was recorded after `not_since`.
-    async fn record_use(
-        &self,
-        key: ApiKeyId,
-        at: Timestamp,
-        not_since: Timestamp,
-    ) -> Result<(), Unavailable>;
-
-    /// Deletes a user's key. Returns whether it existed.
-    async fn remove(
-        &self,
-        removal: ApiKeyRemoval,
-        effects: KeyEndEffects,
-    ) -> Result<bool, Unavailable>;
-}

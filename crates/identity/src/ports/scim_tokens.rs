@@ -5,6 +5,39 @@ use pia_kernel::{ScimTokenId, SideEffects, Timestamp, Unavailable, UserId};
 
 use super::TokenHash;
 
+/// Store of SCIM tokens, which are found by their hashes.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ScimTokenStore: Send + Sync {
+    /// Stores a token with its effects, unless there are `max` tokens.
+    /// Returns whether it was stored.
+    ///
+    /// However many are added at once, there are never more than `max`.
+    async fn add(
+        &self,
+        new: NewScimToken,
+        max: usize,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Loads all tokens, oldest first, expired ones included.
+    async fn list(&self) -> Result<Vec<ScimTokenEntry>, Unavailable>;
+
+    /// Loads the token with this hash, expired or not.
+    async fn find(&self, hash: TokenHash) -> Result<Option<ScimTokenEntry>, Unavailable>;
+
+    /// Stores the time of a request, unless one was stored after `not_since`.
+    async fn record_use(
+        &self,
+        token: ScimTokenId,
+        at: Timestamp,
+        not_since: Timestamp,
+    ) -> Result<(), Unavailable>;
+
+    /// Deletes a token with its effects. Returns whether there was one.
+    async fn remove(&self, token: ScimTokenId, effects: SideEffects) -> Result<bool, Unavailable>;
+}
+
 /// Resources that a SCIM token opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ScimScope {
@@ -58,37 +91,4 @@ pub struct NewScimToken {
     pub hash: TokenHash,
     /// Administrator who creates it.
     pub created_by: UserId,
-}
-
-/// Store of SCIM tokens, which are found by their hashes.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait ScimTokenStore: Send + Sync {
-    /// Stores a token with its effects, unless there are `max` tokens.
-    /// Returns whether it was stored.
-    ///
-    /// However many are added at once, there are never more than `max`.
-    async fn add(
-        &self,
-        new: NewScimToken,
-        max: usize,
-        effects: SideEffects,
-    ) -> Result<bool, Unavailable>;
-
-    /// Loads all tokens, oldest first, expired ones included.
-    async fn list(&self) -> Result<Vec<ScimTokenEntry>, Unavailable>;
-
-    /// Loads the token with this hash, expired or not.
-    async fn find(&self, hash: TokenHash) -> Result<Option<ScimTokenEntry>, Unavailable>;
-
-    /// Stores the time of a request, unless one was stored after `not_since`.
-    async fn record_use(
-        &self,
-        token: ScimTokenId,
-        at: Timestamp,
-        not_since: Timestamp,
-    ) -> Result<(), Unavailable>;
-
-    /// Deletes a token with its effects. Returns whether there was one.
-    async fn remove(&self, token: ScimTokenId, effects: SideEffects) -> Result<bool, Unavailable>;
 }
