@@ -22,8 +22,8 @@ pub trait PersonalData: Send + Sync {
     /// Returns a page of one of the inventory's sections, newest first.
     ///
     /// A page is small enough to be held in memory for all readers at once, and
-    /// no resource is held between two pages. Rows that are added meanwhile are
-    /// neither repeated nor hidden.
+    /// no resource is held between two pages. Rows that are added between two pages
+    /// are neither repeated nor hidden.
     async fn page(
         &self,
         user: UserId,
@@ -64,7 +64,7 @@ pub struct ExportPage {
 pub trait Eraser: Send + Sync {
     /// Erases an account and all its data, atomically.
     ///
-    /// However many administrators leave at once, one stays. Afterwards no
+    /// One active administrator remains, even with concurrent calls. Afterwards no
     /// entry of the audit log identifies the user. Counters stay, without an
     /// owner.
     async fn erase(&self, erasure: AccountErasure) -> Result<ErasureOutcome, Unavailable>;
@@ -73,7 +73,7 @@ pub trait Eraser: Send + Sync {
     /// never signed in to; never one with a role beyond a user's, nor one that
     /// an operator deactivated. Returns the number of erased accounts.
     ///
-    /// An account that is verified or signed in to meanwhile is not erased.
+    /// An account that is verified or signed in to during the call is not erased.
     async fn erase_unverified(&self, accounts: UnverifiedAccounts) -> Result<u64, Unavailable>;
 
     /// Removes deleted data from the database's files, where a concurrent

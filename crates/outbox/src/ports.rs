@@ -31,7 +31,7 @@ pub trait Outbox: Send + Sync {
     /// has nothing left to send.
     async fn sent(&self, claim: ClaimToken) -> Result<(), Unavailable>;
 
-    /// Postpones an email until `due_at`, unless it was claimed again.
+    /// Postpones an email until `due_at`. Changes nothing if another claim on it followed.
     async fn retry(
         &self,
         claim: ClaimToken,
@@ -39,8 +39,8 @@ pub trait Outbox: Send + Sync {
         failure: &str,
     ) -> Result<(), Unavailable>;
 
-    /// Erases the content of an email and records why it was not sent, unless
-    /// it was claimed again.
+    /// Erases the content of an email and records why it was not sent. Changes
+    /// nothing if another claim on it followed.
     async fn give_up(
         &self,
         claim: ClaimToken,
@@ -89,8 +89,8 @@ pub trait MailQueueStore: Send + Sync {
     /// Counts the emails by their state.
     async fn counts(&self) -> Result<MailCounts, Unavailable>;
 
-    /// Makes an email due that waits and that nobody claims now. Returns whether
-    /// there was one.
+    /// Makes a waiting email due that no live claim holds. Returns whether there was
+    /// such an email.
     async fn make_due(
         &self,
         mail: MailId,
@@ -98,8 +98,8 @@ pub trait MailQueueStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
-    /// Deletes an email that nobody claims now, and records its template in the
-    /// changes of the audit entry. Returns whether there was one.
+    /// Deletes an email that no live claim holds, and records its template in the
+    /// changes of the audit entry. Returns whether there was such an email.
     async fn discard(
         &self,
         mail: MailId,

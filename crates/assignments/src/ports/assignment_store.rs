@@ -16,9 +16,9 @@ use crate::status::AssignmentStatus;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait AssignmentStore: Send + Sync {
-    /// Stores an assignment with its first event, unless the user has
-    /// `max_unfinished` that have not ended. However many are created at once,
-    /// the limit holds.
+    /// Stores an assignment with its first event. Returns `TooMany` if the user
+    /// already has `max_unfinished` unfinished assignments, even with concurrent
+    /// calls.
     async fn create(
         &self,
         assignment: NewAssignment,
@@ -44,8 +44,8 @@ pub trait AssignmentStore: Send + Sync {
         id: AssignmentId,
     ) -> Result<Option<AssignmentDetails>, Unavailable>;
 
-    /// Makes an unfinished assignment of a user `Cancelled`. Returns false if
-    /// there is none.
+    /// Makes an unfinished assignment of a user `Cancelled`. Returns false if the
+    /// user has no unfinished assignment with this id.
     async fn cancel(
         &self,
         user: UserId,
@@ -53,9 +53,8 @@ pub trait AssignmentStore: Send + Sync {
         end: ForcedEnd,
     ) -> Result<bool, Unavailable>;
 
-    /// Deletes input, artifact, error message and the messages of others than
-    /// the server of an assignment of a user, and appends the event. Repetitions
-    /// append nothing.
+    /// Deletes the input, the artifact, the error message and the messages that the
+    /// server did not write, and appends the event. Repeated calls append nothing.
     async fn collect(
         &self,
         user: UserId,
@@ -80,7 +79,8 @@ pub trait AssignmentStore: Send + Sync {
     async fn find(&self, id: AssignmentId) -> Result<Option<Assignment>, Unavailable>;
 
     /// Makes an unfinished assignment `Failed` with the code of a termination and
-    /// the event's message. Returns false if there is none.
+    /// the event's message. Returns false if there is no unfinished assignment with
+    /// this id.
     async fn terminate(
         &self,
         id: AssignmentId,
@@ -100,9 +100,9 @@ pub struct NewAssignment {
     pub skill: Skill,
     /// Input, as the client sent it.
     pub input: String,
-    /// Time at which it is handed over.
+    /// Time when the user hands it over.
     pub at: Timestamp,
-    /// Event with which it begins.
+    /// First event of the assignment.
     pub event: NewEvent,
 }
 
@@ -119,7 +119,7 @@ impl NewAssignment {
 pub enum AssignmentCreationOutcome {
     /// Assignment is stored.
     Done,
-    /// User has as many unfinished ones as are permitted.
+    /// User has the maximum number of unfinished assignments.
     TooMany,
     /// Account no longer exists.
     Gone,

@@ -10,8 +10,8 @@ use crate::skill::Skill;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait OperatorStore: Send + Sync {
-    /// Stores the operators of skills that the server ships, unless they are
-    /// stored, and updates their skills.
+    /// Stores the operators of skills that the server ships. Of an operator that is
+    /// stored already, only the skill is updated.
     async fn put_built_in(&self, operators: Vec<Operator>) -> Result<(), Unavailable>;
 
     /// Lists all operators, by name.

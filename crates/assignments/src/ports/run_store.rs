@@ -35,8 +35,8 @@ pub trait RunStore: Send + Sync {
     async fn retire(&self, worker: WorkerId) -> Result<(), Unavailable>;
 
     /// Claims the assignment that has been due longest and that no live worker
-    /// holds. One that is `Queued` becomes `Running` with the event `started`.
-    /// However many workers claim at once, one gets it.
+    /// holds. A `Queued` assignment becomes `Running` with the event `started`.
+    /// Concurrent callers never claim the same assignment.
     async fn claim(
         &self,
         worker: WorkerId,
@@ -81,8 +81,8 @@ pub trait RunStore: Send + Sync {
     /// Counts a restart of an assignment that is `Queued`.
     async fn count_restart(&self, id: AssignmentId) -> Result<(), Unavailable>;
 
-    /// Makes an assignment `Failed` that is still `Queued`. Returns false if it is
-    /// not, or does not exist.
+    /// Makes a `Queued` assignment `Failed`. Returns false if the assignment has
+    /// another status or does not exist.
     async fn give_up(
         &self,
         id: AssignmentId,
@@ -118,7 +118,7 @@ pub struct Worker {
     pub id: WorkerId,
     /// Name of its machine, as at its first `keep_alive`.
     pub host: String,
-    /// Time at which it started.
+    /// Time of its start.
     pub started_at: Timestamp,
     /// End of its lease, after which others claim its runs.
     pub alive_until: Timestamp,
@@ -133,7 +133,7 @@ pub struct QueueState {
     pub queued: i64,
     /// Number of assignments that run, those that wait for a repetition included.
     pub running: i64,
-    /// Time at which the oldest one that waits was handed over.
+    /// Time when the oldest waiting assignment was handed over.
     pub oldest_queued_at: Option<Timestamp>,
 }
 

@@ -1,6 +1,8 @@
-//! Store of schedules. `find_due` and `start` are one protocol: a start names the
-//! time that `find_due` returned, and is lost if the schedule is due at another
-//! by then.
+//! Port of the stored schedules.
+//!
+//! Starting a schedule takes two calls: `find_due` returns its `due_at`, and `start`
+//! names the same one. If the schedule was started, changed or deleted in between,
+//! `start` stores nothing and returns `Lost`.
 
 use async_trait::async_trait;
 use pia_kernel::{AssignmentId, PageRequest, ScheduleId, Timestamp, Unavailable, UserId};
@@ -24,8 +26,8 @@ pub trait ScheduleStore: Send + Sync {
         page: PageRequest,
     ) -> Result<Vec<ScheduleEntry>, Unavailable>;
 
-    /// Stores a schedule, unless the user has `max`. However many are created at
-    /// once, the limit holds.
+    /// Stores a schedule. Returns `TooMany` if the user already has `max`, even with
+    /// concurrent calls.
     async fn create(
         &self,
         user: UserId,
@@ -44,14 +46,14 @@ pub trait ScheduleStore: Send + Sync {
     /// Deletes a schedule of a user. Returns false if there is none.
     async fn delete(&self, user: UserId, id: ScheduleId) -> Result<bool, Unavailable>;
 
-    /// Lists up to `limit` schedules of all users whose time has come, the longest
+    /// Lists up to `limit` schedules of all users that are due at `now`, the longest
     /// due first.
     async fn find_due(&self, now: Timestamp, limit: u32) -> Result<Vec<DueSchedule>, Unavailable>;
 
     /// Stores the next time, the outcome and the assignment of a schedule in one
-    /// transaction, if it is still due at the same time. If several processes start
-    /// it at once, one succeeds. No assignment is stored if the user has
-    /// `max_unfinished`.
+    /// transaction. Of several processes, one succeeds and the others get `Lost`. If
+    /// the user already has `max_unfinished` unfinished assignments, stores none and
+    /// returns `Skipped`.
     async fn start(
         &self,
         start: ScheduleStart,
@@ -64,28 +66,28 @@ pub trait ScheduleStore: Send + Sync {
 pub enum ScheduleCreationOutcome {
     /// Schedule is stored.
     Done,
-    /// User has as many schedules as are permitted.
+    /// User has the maximum number of schedules.
     TooMany,
     /// Account no longer exists.
     Gone,
 }
 
-/// Schedule whose time has come.
+/// Schedule that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DueSchedule {
     /// Id of the schedule.
     pub id: ScheduleId,
-    /// User for whom the assignment is handed over.
+    /// Owner of the schedule and of the new assignment.
     pub user: UserId,
     /// Name of the skill.
     pub skill: String,
     /// Input, a JSON envelope; `None` if it cannot be decrypted.
     pub input: Option<String>,
-    /// Rule from which the next time follows.
+    /// Rule that determines the next time.
     pub recurrence: Recurrence,
-    /// Rule for times at which no server was running.
+    /// Rule for times when no server was running.
     pub catch_up: CatchUp,
-    /// Time that has come, by which the start is guarded.
+    /// Time when the assignment is due; `start` names it.
     pub due_at: Timestamp,
 }
 
@@ -94,11 +96,11 @@ pub struct DueSchedule {
 pub struct ScheduleStart {
     /// Id of the schedule.
     pub schedule: ScheduleId,
-    /// Time that has come. The start is lost if the schedule is due at another.
+    /// `due_at` of the [`DueSchedule`].
     pub due_at: Timestamp,
-    /// Time at which it is due next; `None` if it never is again.
+    /// Time when the schedule is due next; `None` if it never is again.
     pub next_at: Option<Timestamp>,
-    /// Assignment that is handed over, or the reason why none is.
+    /// Assignment to be stored, or the reason why there is none.
     pub assignment: Result<NewAssignment, SkipReason>,
 }
 
@@ -109,6 +111,6 @@ pub enum ScheduleStartOutcome {
     Done(AssignmentId),
     /// No assignment is stored, for the reason that the schedule records.
     Skipped,
-    /// Schedule was started by another process, changed or deleted meanwhile.
+    /// Schedule was started by another process, changed or deleted, or its account was.
     Lost,
 }

@@ -23,7 +23,7 @@ pub trait StepExecutor: Send + Sync {
         mode: SkillMode,
     ) -> Result<Option<Vec<String>>, Unavailable>;
 
-    /// Executes a step, and appends its progress meanwhile, at most once in ten seconds.
+    /// Executes a step. Appends its progress at most once in ten seconds.
     async fn execute(
         &self,
         request: StepRequest,

@@ -27,8 +27,8 @@ pub trait WebhookStore: Send + Sync {
     ) -> Result<Option<Vec<WebhookDelivery>>, Unavailable>;
 
     /// Claims the delivery that has been due longest, of any operator but those in
-    /// `except`, and counts the attempt. It is due again at `until`. Concurrent callers
-    /// never get the same one.
+    /// `except`, and counts the attempt. The delivery is due again at `until`.
+    /// Concurrent callers never claim the same delivery.
     async fn claim(
         &self,
         now: Timestamp,
@@ -36,7 +36,8 @@ pub trait WebhookStore: Send + Sync {
         except: &[OperatorId],
     ) -> Result<Option<ClaimedDelivery>, Unavailable>;
 
-    /// Stores a delivery after an attempt, unless it was attempted again meanwhile.
+    /// Stores a delivery after an attempt. Changes nothing if another attempt of the
+    /// delivery has begun since it was claimed.
     async fn finish(&self, delivery: WebhookDelivery) -> Result<(), Unavailable>;
 
     /// Deletes deliveries that were created before a time.

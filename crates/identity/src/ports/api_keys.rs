@@ -12,9 +12,7 @@ use crate::sessions::access_tokens::SessionRef;
 #[async_trait]
 pub trait ApiKeyStore: Send + Sync {
     /// Stores a key with its effects and consumes the proof, atomically. A password as proof is not
-    /// consumed.
-    ///
-    /// However many are added at once, no user has more than `max`.
+    /// consumed. Returns `Full` if the owner already has `max` keys, even with concurrent calls.
     async fn add(
         &self,
         new: NewApiKey,
@@ -34,7 +32,7 @@ pub trait ApiKeyStore: Send + Sync {
     /// Returns the owner of the key.
     async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable>;
 
-    /// Records the use of a key, unless one was recorded after `not_since`.
+    /// Records the use of a key. Changes nothing if a use after `not_since` is recorded.
     async fn record_use(
         &self,
         key: ApiKeyId,
@@ -100,7 +98,7 @@ pub struct ApiKeyEntry {
     pub scopes: Vec<KeyScope>,
     /// Budget in whole credits per calendar week; 0 is no limit.
     pub weekly_credits: i64,
-    /// Time at which its owner created it.
+    /// Time of its creation.
     pub created_at: Timestamp,
     /// Expiry time; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,

@@ -14,9 +14,8 @@ use crate::sessions::access_tokens::SessionRef;
 #[async_trait]
 pub trait AppPasswordStore: Send + Sync {
     /// Stores an app password with its effects and consumes the proof, atomically. A password as
-    /// proof is not consumed.
-    ///
-    /// However many are added at once, no user has more than `max`.
+    /// proof is not consumed. Returns `Full` if the owner already has `max`, even with concurrent
+    /// calls.
     async fn add(
         &self,
         new: NewAppPassword,
@@ -60,7 +59,7 @@ pub struct NewAppPassword {
     pub name: String,
     /// Hash under which a sign-in finds it; the password itself is presented once.
     pub hash: AppPasswordHash,
-    /// Time at which its owner created it.
+    /// Time of its creation.
     pub at: Timestamp,
 }
 
@@ -71,7 +70,7 @@ pub struct AppPasswordEntry {
     pub id: AppPasswordId,
     /// Name chosen by the owner.
     pub name: String,
-    /// Time at which its owner created it.
+    /// Time of its creation.
     pub created_at: Timestamp,
     /// Time of the last sign-in with it; `None` before the first.
     pub used_at: Option<Timestamp>,

@@ -9,7 +9,7 @@ pub struct Candidate {
     pub credentials: Credentials,
     /// True if it was signed in to from the same network before.
     pub was_there_before: bool,
-    /// True if a second factor is on. Enabling or disabling one increments the account's epoch: no
-    /// session starts without a factor that was enabled meanwhile.
+    /// True if a second factor is on. Enabling or disabling a factor increments the account's
+    /// epoch, so that a sign-in that was checked before starts no session.
     pub has_factor: bool,
 }

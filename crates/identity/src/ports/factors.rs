@@ -50,8 +50,8 @@ pub trait FactorStore: Send + Sync {
     /// Returns the number of a user's unused recovery codes.
     async fn codes_left(&self, user: UserId) -> Result<u32, Unavailable>;
 
-    /// Stores the sealed secret of a pending factor. It replaces another pending one, but not a
-    /// factor that is on.
+    /// Stores the sealed secret of a pending factor, in place of another pending one. Returns
+    /// `AlreadyOn` if a factor is on.
     async fn begin(
         &self,
         user: UserId,
@@ -185,8 +185,8 @@ pub enum EnrolmentOutcome {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ChallengeStore: Send + Sync {
-    /// Stores a challenge, unless its account is gone or deactivated, or its credentials are not
-    /// those of the challenge's epoch.
+    /// Stores a challenge. Returns `Stale` if its account is gone or deactivated, or its
+    /// credentials are not those of the challenge's epoch.
     async fn open(&self, challenge: NewChallenge) -> Result<SessionStartOutcome, Unavailable>;
 
     /// Returns the account of the challenge, if it exists and was tried fewer

@@ -55,7 +55,7 @@ pub struct NewInvitation {
     pub group: Option<GroupId>,
     /// Inviting account; `None` for the command line.
     pub by: Option<UserId>,
-    /// Time at which it was created.
+    /// Time of its creation.
     pub at: Timestamp,
     /// Time from which it is refused.
     pub expires_at: Timestamp,
@@ -74,7 +74,7 @@ pub struct InvitationEntry {
     pub group: Option<GroupId>,
     /// Inviting account; `None` for the command line.
     pub by: Option<UserId>,
-    /// Time at which it was created.
+    /// Time of its creation.
     pub at: Timestamp,
     /// Time from which it is refused.
     pub expires_at: Timestamp,
@@ -85,8 +85,7 @@ pub struct InvitationEntry {
 pub struct InvitationFilter {
     /// Part of the address, in any case; empty selects all.
     pub search: String,
-    /// True if they are sorted by the time at which they expire, and not by that of
-    /// their creation.
+    /// True to sort by time of expiry, false to sort by time of creation.
     pub is_by_expiry: bool,
     /// Order by that time.
     pub order: TimeOrder,

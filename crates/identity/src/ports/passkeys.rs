@@ -99,7 +99,7 @@ pub enum CeremonyError {
 #[async_trait]
 pub trait PasskeyChallenges: Send + Sync {
     /// Stores a challenge that adds a passkey of a user, and consumes the authorisation, with its
-    /// effects. Returns whether that was valid; if not, nothing is stored.
+    /// effects. Returns whether the authorisation was valid; otherwise nothing is stored.
     async fn open_registration(
         &self,
         user: UserId,
@@ -111,8 +111,8 @@ pub trait PasskeyChallenges: Send + Sync {
     /// Stores a challenge of a sign-in.
     async fn open_sign_in(&self, challenge: NewPasskeyChallenge) -> Result<(), Unavailable>;
 
-    /// Removes a challenge that adds a passkey of this user, and returns its state. Of concurrent
-    /// calls one gets it; an expired one is not returned.
+    /// Removes a challenge that adds a passkey of this user, and returns its state; `None` if the
+    /// challenge is unknown or expired. Of concurrent calls, one gets the state.
     async fn take_registration(
         &self,
         user: UserId,
@@ -163,8 +163,9 @@ pub struct NewPasskeyChallenge {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasskeyStore: Send + Sync {
-    /// Stores a passkey and ends the other sessions, atomically. However many are added at once, an
-    /// account has at most `max`, and each credential exists once.
+    /// Stores a passkey and ends the other sessions, atomically. Returns `Full` if the account
+    /// already has `max` passkeys and `Known` if the credential is stored, even with concurrent
+    /// calls.
     async fn add(
         &self,
         change: FactorChange,
@@ -229,7 +230,7 @@ pub struct PasskeyEntry {
     pub id: PasskeyId,
     /// Name chosen by the owner.
     pub name: String,
-    /// Time at which it was added.
+    /// Time of its addition.
     pub created_at: Timestamp,
     /// Time of the last sign-in or proof with it.
     pub used_at: Option<Timestamp>,

@@ -13,7 +13,7 @@ use super::RateLimitOutcome;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PasswordThrottleStore: Send + Sync {
-    /// Counts a guess of `key` as wrong, unless it must wait.
+    /// Counts a guess of `key` as wrong. Counts nothing and returns `Wait` while the key must wait.
     ///
     /// The guess is counted before it is verified: concurrent guesses are let through no more often
     /// than if they had been made one after another.
@@ -27,8 +27,8 @@ pub trait PasswordThrottleStore: Send + Sync {
     /// Returns the number of guesses of `key` that count as wrong.
     async fn failures(&self, key: &str) -> Result<u32, Unavailable>;
 
-    /// Returns the time at which the last wait of several keys ends, which may be over; `None` if
-    /// no guess of them had to wait.
+    /// Returns the latest end of the waits of several keys, which may be past; `None` if no guess
+    /// had to wait.
     async fn waits_until(&self, keys: &[String]) -> Result<Option<Timestamp>, Unavailable>;
 
     /// Takes one guess back that was not verified.
@@ -52,7 +52,7 @@ pub struct GuessRules {
     /// Delay before the next guess after the free ones; it doubles with each
     /// further guess.
     pub first_wait: Duration,
-    /// Delay at which the doubling ends.
+    /// Longest delay.
     pub max_wait: Duration,
     /// Time after the last wrong guess until all are forgotten.
     pub memory: Duration,

@@ -20,7 +20,7 @@ use crate::providers::provider::Provider;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait IdentityProviders: Send + Sync {
-    /// Returns the URL at which a browser signs in.
+    /// Returns the URL of the provider's sign-in page for a browser.
     async fn authorization_url(
         &self,
         provider: Provider,
@@ -102,7 +102,7 @@ pub trait ProviderFlows: Send + Sync {
 
     /// Removes and returns a flow, if this browser started it and it has not expired.
     ///
-    /// Of concurrent calls one gets it. Another browser cannot remove it.
+    /// Of concurrent calls, one gets the flow. Another browser cannot remove it.
     async fn take(
         &self,
         hash: TokenHash,
@@ -121,7 +121,7 @@ pub struct NewProviderFlow {
     pub hash: TokenHash,
     /// Hash of the cookie of the browser that started it.
     pub browser: TokenHash,
-    /// State with which it resumes.
+    /// State of the sign-in, which its callback needs.
     pub flow: ProviderFlow,
     /// Time from which its callback is refused.
     pub expires_at: Timestamp,
@@ -139,10 +139,10 @@ pub trait ProviderAccounts: Send + Sync {
     ) -> Result<Option<KnownAccount>, Unavailable>;
 
     /// Links an identity to the account with its address, if the account is
-    /// active and was created by a SCIM client, and nobody has a password or
-    /// another identity for it. Returns the account.
+    /// active, was created by a SCIM client, and has neither a password nor
+    /// another identity. Returns the account; `None` if nothing was linked.
     ///
-    /// However many sign in at once, one identity is linked.
+    /// Of concurrent calls for one account, one links its identity.
     async fn link_provisioned(
         &self,
         sign_in: ProvisionedSignIn,
@@ -181,7 +181,7 @@ pub struct ProvisionedSignIn {
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SignInCodes: Send + Sync {
-    /// Stores a code, unless its account is gone or deactivated.
+    /// Stores a code. Returns `Stale` if its account is gone or deactivated.
     async fn put(&self, new: NewSignInCode) -> Result<SessionStartOutcome, Unavailable>;
 
     /// Presents a code, which is consumed whatever the outcome.
@@ -197,8 +197,8 @@ pub trait SignInCodes: Send + Sync {
         if_replayed: ReplayEffects,
     ) -> Result<CodeRedemptionOutcome, Unavailable>;
 
-    /// Records the session that a redeemed code started. Returns false if the code was presented
-    /// again meanwhile: the session must not be used.
+    /// Records the session that a redeemed code started. Returns false if the code has been
+    /// presented again since: the session must not be used.
     async fn settle(&self, hash: TokenHash, session: SessionId) -> Result<bool, Unavailable>;
 
     /// Deletes codes that have expired. Returns their number.

@@ -13,7 +13,7 @@ use pia_kernel::{Timestamp, Unavailable};
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait RateLimitStore: Send + Sync {
-    /// Counts an attempt of `key`, unless its bucket is empty.
+    /// Counts an attempt of `key`. Counts nothing and returns `Wait` if its bucket is empty.
     ///
     /// Of concurrent attempts, no more are allowed than the bucket holds.
     async fn attempt(

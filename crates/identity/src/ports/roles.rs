@@ -84,7 +84,7 @@ pub struct Member {
     pub role: Role,
     /// Deactivation time; `None` while the account is active.
     pub deactivated_at: Option<Timestamp>,
-    /// Time at which the address was verified; `None` if it is unverified.
+    /// Time of the address's verification; `None` if it is unverified.
     pub email_verified_at: Option<Timestamp>,
 }
 

@@ -9,10 +9,8 @@ use super::TokenHash;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ScimTokenStore: Send + Sync {
-    /// Stores a token with its effects, unless there are `max` tokens.
-    /// Returns whether it was stored.
-    ///
-    /// However many are added at once, there are never more than `max`.
+    /// Stores a token with its effects. Returns false if there are already `max`
+    /// tokens, even with concurrent calls.
     async fn add(
         &self,
         new: NewScimToken,
@@ -26,7 +24,7 @@ pub trait ScimTokenStore: Send + Sync {
     /// Loads the token with this hash, expired or not.
     async fn find(&self, hash: TokenHash) -> Result<Option<ScimTokenEntry>, Unavailable>;
 
-    /// Stores the time of a request, unless one was stored after `not_since`.
+    /// Stores the time of a request. Changes nothing if a time after `not_since` is stored.
     async fn record_use(
         &self,
         token: ScimTokenId,
@@ -74,7 +72,7 @@ pub struct ScimTokenEntry {
     pub name: String,
     /// Resources that it opens.
     pub scopes: Vec<ScimScope>,
-    /// Time at which it was created.
+    /// Time of its creation.
     pub created_at: Timestamp,
     /// Time from which it is refused.
     pub expires_at: Timestamp,

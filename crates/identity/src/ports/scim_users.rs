@@ -124,7 +124,7 @@ pub struct NewScimUser {
     pub attributes: ScimUserAttributes,
     /// False for an account that is deactivated until a client activates it.
     pub is_active: bool,
-    /// Time at which the account is created.
+    /// Time of the account's creation.
     pub created_at: Timestamp,
 }
 

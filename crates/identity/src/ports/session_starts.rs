@@ -1,11 +1,11 @@
-//! Port of the times at which sessions proved their owners; implemented in `storage-identity`.
+//! Port of the times when sessions proved their owners; implemented in `storage-identity`.
 
 use async_trait::async_trait;
 use pia_kernel::{Timestamp, Unavailable};
 
 use crate::sessions::access_tokens::SessionRef;
 
-/// Store of the times at which sessions proved their owners: by a sign-in, or by a later proof.
+/// Store of the times when sessions proved their owners: by a sign-in, or by a later proof.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait SessionStarts: Send + Sync {

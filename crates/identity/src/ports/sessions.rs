@@ -26,9 +26,9 @@ pub trait SessionStore: Send + Sync {
     /// or the app password is gone, or the account's credentials are not those of the session's
     /// epoch.
     ///
-    /// Of a user's live sessions of one kind, devices or browsers, at most `max` remain, however
-    /// many start at once: the oldest end, each with its effects of `conditional_effects`. The use
-    /// of an app password is recorded too.
+    /// A user has at most `max` live sessions on devices and as many in browsers, even with
+    /// concurrent calls: the oldest end, each with its effects of `conditional_effects`. The use of
+    /// an app password is recorded too.
     async fn begin(
         &self,
         session: NewSession,
@@ -37,8 +37,8 @@ pub trait SessionStore: Send + Sync {
         conditional_effects: SessionStartEffects,
     ) -> Result<SessionStartOutcome, Unavailable>;
 
-    /// Sets the time of last use and the expiry of a browser's session, unless it has ended or was
-    /// used within the last minute.
+    /// Sets the time of last use and the expiry of a browser's session. Changes nothing if the
+    /// session has ended or was used within the last minute.
     async fn extend_console(
         &self,
         session: SessionRef,
@@ -78,7 +78,7 @@ pub trait SessionStore: Send + Sync {
     ) -> Result<Vec<SessionEntry>, Unavailable>;
 
     /// Ends live sessions of a user, each with its effects, if the session that makes the request
-    /// is live itself. Returns the number ended; `None` if it is not.
+    /// is live itself. Returns the number of ended sessions; `None` if the caller's is over.
     ///
     /// Under concurrency, no session is ended by one that is over, and no session that started
     /// before the call outlives it.

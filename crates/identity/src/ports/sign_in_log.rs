@@ -86,7 +86,7 @@ impl SignInOutcome {
 pub struct FailedSignIn {
     /// Account of the attempt; `None` if there is none.
     pub user: Option<UserId>,
-    /// Time at which the attempt failed.
+    /// Time of the failure.
     pub at: Timestamp,
     /// Reason of the failure; never `SignedIn`.
     pub outcome: SignInOutcome,
@@ -101,7 +101,7 @@ pub struct FailedSignIn {
 /// Method and outcome are strings, so that an older version can return those of a newer one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignInEntry {
-    /// Id by which pages of the list continue.
+    /// Id of the attempt; cursors of the list contain it.
     pub id: SignInId,
     /// Time of the attempt.
     pub at: Timestamp,

@@ -34,7 +34,7 @@ pub trait BaseStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<BaseChangeOutcome, Unavailable>;
 
-    /// Renames a base, unless another has the name.
+    /// Renames a base. Returns `NameTaken` if another base has the name.
     async fn rename(
         &self,
         base: KnowledgeBaseId,

@@ -92,8 +92,8 @@ pub trait DocumentStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<Option<u64>, Unavailable>;
 
-    /// Queues a failed document again. Returns false if there is no such
-    /// document, or it has not failed.
+    /// Queues a failed document again. Returns false if the document does not
+    /// exist or has not failed.
     async fn retry(
         &self,
         document: DocumentRef,
@@ -109,8 +109,8 @@ pub struct NewContent {
     pub id: DocumentId,
     /// Title; `None` keeps the stored one.
     pub title: Option<String>,
-    /// Identity of its source, by which an existing document is found; `None`
-    /// keeps the stored one.
+    /// Identity of its source, which identifies an existing document; `None`
+    /// keeps the stored source.
     pub source_uri: Option<String>,
     /// Type; `None` keeps the stored one.
     pub content_type: Option<ContentType>,

@@ -153,8 +153,8 @@ pub struct IngestJob {
     /// Number of attempts that failed, or whose worker disappeared, since the
     /// last batch was embedded, or got its contexts.
     pub failures: u32,
-    /// Model that embeds the chunks: that of the base, or the one with which it is
-    /// indexed again; `None` if the base has none yet.
+    /// Model that embeds the chunks: the base's current model, or the next one while
+    /// the base is indexed again; `None` if the base has none yet.
     pub model: Option<String>,
     /// Model for which the chunks of this content were stored, if they were.
     pub split_for: Option<String>,

@@ -33,8 +33,8 @@ pub trait ChatStore: Send + Sync {
     /// Returns a chat that was not deleted.
     async fn find(&self, user: UserId, id: ChatId) -> Result<Option<StoredChat>, Unavailable>;
 
-    /// Returns a page of a user's chats, oldest change first, no longer than some
-    /// megabytes unless one chat alone is.
+    /// Returns a page of a user's chats, oldest change first. A page has at most some
+    /// megabytes, or one chat that alone is larger.
     ///
     /// The version is read before all else: a concurrent change may cause
     /// another request, and is never missed.

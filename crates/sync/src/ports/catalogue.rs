@@ -65,7 +65,7 @@ pub struct ManagedPersona {
 pub struct Policy {
     /// JSON object; `{}` without a policy.
     pub document: String,
-    /// Time at which it was last written; `None` without a policy.
+    /// Time of its last change; `None` without a policy.
     pub updated_at: Option<Timestamp>,
 }
 

@@ -132,7 +132,7 @@ pub struct Head {
     pub group: Uuid,
     /// Number of changes made by the operator to the catalogues of all groups.
     pub catalogue: i64,
-    /// Time at which the user last enabled or disabled plugins.
+    /// Time when the user last enabled or disabled plugins.
     pub preferences: Option<Timestamp>,
     /// True if a device waits for approval.
     pub has_pending_devices: bool,
