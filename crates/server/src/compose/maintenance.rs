@@ -1,12 +1,11 @@
 //! Maintenance of all domains: deletion of expired rows.
 //!
-//! `task` has one arm for each `MaintenanceKind`. A use case with a method `sweep`
-//! is wrapped by the macro of that name; a port that needs a cutoff by `swept_at`.
+//! `MaintainedDomains::task` has one arm for each `MaintenanceKind`.
 
 use std::sync::Arc;
 
 use pia_identity::{GuessRules, UnverifiedAccountCleanup};
-use pia_kernel::{Clock, MaintenanceKind, MaintenanceLog, Timestamp, Unavailable};
+use pia_kernel::{Eraser, MaintenanceKind, MaintenanceLog, Unavailable};
 use pia_knowledge::UnansweredQuestions;
 use pia_outbox::OutboxSender;
 
@@ -22,13 +21,14 @@ pub(super) struct MaintainedDomains<'a> {
     pub(super) outbox: &'a OutboxSender,
 }
 
-/// Creates a task of a service that determines itself what is expired.
-macro_rules! sweep {
-    ($of:expr) => {{
-        let of = $of.clone();
+/// Creates a task that evaluates `$work` with clones of the named values, which are
+/// given by reference.
+macro_rules! task {
+    ($($name:ident = $value:expr),+; $work:expr) => {{
+        $(let $name = Clone::clone($value);)+
         MaintenanceTask::new(move || {
-            let of = of.clone();
-            async move { of.sweep().await }
+            $(let $name = Clone::clone(&$name);)+
+            async move { $work.await }
         })
     }};
 }
@@ -43,88 +43,94 @@ impl MaintainedDomains<'_> {
 
     fn task(&self, kind: MaintenanceKind) -> MaintenanceTask {
         let Self { base, use_cases, questions, outbox } = *self;
-        let UseCases { identity, identity_parts: parts, .. } = use_cases;
+        let UseCases { identity, identity_parts: parts, administration, .. } = use_cases;
 
         match kind {
-            MaintenanceKind::Sessions => sweep!(identity.sessions),
-            MaintenanceKind::SignInHistory => sweep!(identity.history),
-            MaintenanceKind::FactorChallenges => sweep!(parts.challenges),
-            MaintenanceKind::UnfinishedFactors => sweep!(identity.second_factors),
-            MaintenanceKind::EmailTokens => sweep!(identity.verification),
-            MaintenanceKind::PasskeyChallenges => sweep!(identity.passkeys),
-            MaintenanceKind::ProviderSignIns => sweep!(identity.provider_sign_in),
-            MaintenanceKind::Invitations => sweep!(use_cases.administration.invitations),
+            MaintenanceKind::Sessions => {
+                task!(sessions = &identity.sessions; sessions.sweep())
+            }
+            MaintenanceKind::SignInHistory => {
+                task!(history = &identity.history; history.sweep())
+            }
+            MaintenanceKind::FactorChallenges => {
+                task!(challenges = &parts.challenges; challenges.sweep())
+            }
+            MaintenanceKind::UnfinishedFactors => {
+                task!(factors = &identity.second_factors; factors.sweep())
+            }
+            MaintenanceKind::EmailTokens => {
+                task!(verification = &identity.verification; verification.sweep())
+            }
+            MaintenanceKind::PasskeyChallenges => {
+                task!(passkeys = &identity.passkeys; passkeys.sweep())
+            }
+            MaintenanceKind::ProviderSignIns => {
+                task!(sign_in = &identity.provider_sign_in; sign_in.sweep())
+            }
+            MaintenanceKind::Invitations => {
+                task!(invitations = &administration.invitations; invitations.sweep())
+            }
             MaintenanceKind::UnverifiedAccounts => unverified_accounts(base, use_cases),
             MaintenanceKind::RateLimits => {
-                swept_at(&parts.proofs.ports.attempts, &base.clock, |it, now| async move {
-                    it.sweep(now).await
-                })
+                let attempts = &parts.proofs.ports.attempts;
+                task!(attempts = attempts, clock = &base.clock; attempts.sweep(clock.now()))
             }
             MaintenanceKind::PasswordThrottle => {
-                swept_at(&parts.throttle, &base.clock, |it, now| async move {
-                    it.sweep(now - GuessRules::default().memory).await
-                })
+                let memory = GuessRules::default().memory;
+                let throttle = &parts.throttle;
+                task!(throttle = throttle, clock = &base.clock; throttle.sweep(clock.now() - memory))
             }
             MaintenanceKind::AuditEntries => old_audit_entries(base, use_cases),
             MaintenanceKind::SyncEvents => old_sync_events(base, use_cases),
-            MaintenanceKind::Feedback => sweep!(use_cases.feedback),
-            MaintenanceKind::UnansweredQuestions => sweep!(questions),
-            MaintenanceKind::Emails => sweep!(outbox),
+            MaintenanceKind::Feedback => {
+                task!(feedback = &use_cases.feedback; feedback.sweep())
+            }
+            MaintenanceKind::UnansweredQuestions => {
+                task!(questions = questions; questions.sweep())
+            }
+            MaintenanceKind::Emails => task!(outbox = outbox; outbox.sweep()),
             MaintenanceKind::DeletedTraces => deleted_traces(use_cases),
         }
     }
 }
 
 fn unverified_accounts(base: &Infrastructure<'_>, use_cases: &UseCases) -> MaintenanceTask {
-    let unverified = UnverifiedAccountCleanup::new(
+    let cleanup = UnverifiedAccountCleanup::new(
         Arc::clone(&use_cases.lifecycle.eraser),
         base.config.follow(|it| it.local_auth.accounts),
         base.config.follow(|it| it.local_auth.unverified_retention),
         base.clock(),
     );
-    sweep!(unverified)
+    task!(cleanup = &cleanup; cleanup.sweep())
 }
 
 fn old_audit_entries(base: &Infrastructure<'_>, use_cases: &UseCases) -> MaintenanceTask {
-    let retention = use_cases.lifecycle.audit_retention.clone();
-    swept_at(&use_cases.lifecycle.audit, &base.clock, move |it, now| {
-        let cutoff = now - *retention.get();
-        async move { it.sweep(cutoff).await }
-    })
+    let audit = &use_cases.lifecycle.audit;
+    let retention = &use_cases.lifecycle.audit_retention;
+    task!(
+        audit = audit, retention = retention, clock = &base.clock;
+        audit.sweep(clock.now() - *retention.get())
+    )
 }
 
 fn old_sync_events(base: &Infrastructure<'_>, use_cases: &UseCases) -> MaintenanceTask {
+    let support = &use_cases.sync.support;
     let retention = base.config.follow(|it| it.sync.event_retention);
-    let support = Arc::new(use_cases.sync.support.clone());
-    swept_at(&support, &base.clock, move |it, now| {
-        let cutoff = now - *retention.get();
-        async move { it.sweep(cutoff).await }
-    })
+    task!(
+        support = support, retention = &retention, clock = &base.clock;
+        support.sweep(clock.now() - *retention.get())
+    )
 }
 
-/// Creates the task that checkpoints: deleted data stays in the database's
-/// log while there are readers of it.
 fn deleted_traces(use_cases: &UseCases) -> MaintenanceTask {
-    let eraser = Arc::clone(&use_cases.lifecycle.eraser);
-    MaintenanceTask::new(move || {
-        let eraser = Arc::clone(&eraser);
-        async move {
-            if !eraser.settle().await? {
-                tracing::info!("deleted data remains in the WAL until the next checkpoint");
-            }
-            Ok(0)
-        }
-    })
+    task!(eraser = &use_cases.lifecycle.eraser; remove_traces(&*eraser))
 }
 
-/// Creates a maintenance task that needs the current time.
-fn swept_at<T, F, W>(store: &Arc<T>, clock: &Arc<dyn Clock>, work: F) -> MaintenanceTask
-where
-    T: ?Sized + Send + Sync + 'static,
-    F: Fn(Arc<T>, Timestamp) -> W + Send + Sync + 'static,
-    W: Future<Output = Result<u64, Unavailable>> + Send + 'static,
-{
-    let store = Arc::clone(store);
-    let clock = Arc::clone(clock);
-    MaintenanceTask::new(move || work(Arc::clone(&store), clock.now()))
+/// Removes deleted data that a concurrent reader kept in the database's log. Returns 0,
+/// since no rows are deleted.
+async fn remove_traces(eraser: &dyn Eraser) -> Result<u64, Unavailable> {
+    if !eraser.settle().await? {
+        tracing::info!("deleted data remains in the WAL until the next checkpoint");
+    }
+    Ok(0)
 }
