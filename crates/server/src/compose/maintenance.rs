@@ -78,7 +78,10 @@ impl MaintainedDomains<'_> {
             MaintenanceKind::PasswordThrottle => {
                 let memory = GuessRules::default().memory;
                 let throttle = &parts.throttle;
-                task!(throttle = throttle, clock = &base.clock; throttle.sweep(clock.now() - memory))
+                task!(
+                    throttle = throttle, clock = &base.clock;
+                    throttle.sweep(clock.now() - memory)
+                )
             }
             MaintenanceKind::AuditEntries => old_audit_entries(base, use_cases),
             MaintenanceKind::SyncEvents => old_sync_events(base, use_cases),
