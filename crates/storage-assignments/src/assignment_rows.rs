@@ -11,7 +11,7 @@ use pia_sealing::PersonSeal;
 use pia_storage::schema::assignments;
 use pia_storage::{DbError, DbInstant, DbUid};
 
-use crate::contents::Content;
+use crate::contents::SealedText;
 
 /// Row of an assignment that is handed over.
 #[derive(Debug, Clone, Insertable)]
@@ -91,7 +91,7 @@ impl NewRow {
             restarts: 0,
             event_count: 1,
             skill,
-            input: Some(Content::Input.seal(seal, id, &new.input)?),
+            input: Some(SealedText::Input.seal(seal, id, &new.input)?),
         })
     }
 }
@@ -102,7 +102,7 @@ impl AssignmentRow {
     pub(crate) fn open_listed(mut self, seal: Option<&PersonSeal>) -> Result<Assignment, DbError> {
         let id = self.id;
         let sealed_message = self.error_message.take();
-        let message = match seal.map(|it| Content::ErrorMessage.open(it, id, sealed_message)) {
+        let message = match seal.map(|it| SealedText::ErrorMessage.open(it, id, sealed_message)) {
             Some(Ok(message)) => message,
             Some(Err(err)) => {
                 let error = &err as &dyn std::error::Error;
@@ -144,11 +144,11 @@ impl DetailsRow {
     ) -> Result<AssignmentDetails, Unavailable> {
         let id = self.assignment.id;
         let sealed_message = self.assignment.error_message.take();
-        let message = Content::ErrorMessage.open(seal, id, sealed_message)?;
+        let message = SealedText::ErrorMessage.open(seal, id, sealed_message)?;
         Ok(AssignmentDetails {
             assignment: self.assignment.with_message(message)?,
-            artifact_json: Content::ArtifactJson.open(seal, id, self.artifact_json)?,
-            artifact_text: Content::ArtifactText.open(seal, id, self.artifact_text)?,
+            artifact_json: SealedText::ArtifactJson.open(seal, id, self.artifact_json)?,
+            artifact_text: SealedText::ArtifactText.open(seal, id, self.artifact_text)?,
             plaintext_dropped_at: self.plaintext_dropped_at.map(|it| it.0),
             events,
         })

@@ -16,7 +16,7 @@ use pia_storage::schema::{assignment_workers, assignments};
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbInstant, DbUid, connection_trait};
 
 use crate::assignments::SqlAssignments;
-use crate::contents::Content;
+use crate::contents::SealedText;
 use crate::event_rows::{AppendEvents, EventRow};
 
 /// Time after which a run that could not be opened is claimed again.
@@ -178,12 +178,12 @@ impl SqlAssignments {
         let user = UserId(row.user_id.0);
         let Some(seal) = self.sealer.seal_for(user).await? else { return Ok(None) };
 
-        let input_json = Content::Input
+        let input_json = SealedText::Input
             .open(&seal, row.id, row.input)?
             .ok_or(DbError::Unreadable("assignments.input"))?;
         let input =
             InputEnvelope::parse(&input_json).map_err(|err| Unavailable::new("an input", err))?;
-        let outputs = Content::Outputs.open(&seal, row.id, row.outputs)?;
+        let outputs = SealedText::Outputs.open(&seal, row.id, row.outputs)?;
         let skill = serde_json::from_str(&row.skill)
             .map_err(|_malformed| DbError::Unreadable("assignments.skill"))?;
 

@@ -1,14 +1,15 @@
-//! Sealed contents of assignments. Each kind has a purpose of its own, which is
-//! sealed with the row's id: a text that was copied to another column or row
-//! cannot be opened.
+//! Sealed texts of assignments, events and schedules.
+//!
+//! Each text is bound to its purpose and to its row's id, so one that was copied to
+//! another column or row cannot be opened.
 
 use pia_kernel::Unavailable;
 use pia_sealing::{PersonSeal, SealContext};
 use pia_storage::{DbError, DbUid};
 
-/// Content of an assignment, an event or a schedule, which is sealed.
+/// Text of an assignment, an event or a schedule that is stored sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Content {
+pub(crate) enum SealedText {
     Input,
     Outputs,
     ArtifactJson,
@@ -18,8 +19,8 @@ pub(crate) enum Content {
     ScheduleInput,
 }
 
-impl Content {
-    /// Seals a text for the row with this id.
+impl SealedText {
+    /// Seals the text of a row.
     pub(crate) fn seal(
         self,
         seal: &PersonSeal,
@@ -29,7 +30,7 @@ impl Content {
         seal.seal(self.seal_context(&row), text.as_bytes())
     }
 
-    /// Opens a text of the row with this id.
+    /// Opens the text of a row; `None` if the row has none.
     pub(crate) fn open(
         self,
         seal: &PersonSeal,

@@ -12,7 +12,7 @@ use pia_storage::schema::assignment_events;
 use pia_storage::{DbError, DbInstant, DbUid, InsertAll, connection_trait, insert_all};
 use uuid::Uuid;
 
-use crate::contents::Content;
+use crate::contents::SealedText;
 
 /// Row of an event. Its number is assigned when it is appended.
 #[derive(Debug, Clone, Queryable, Selectable, Insertable)]
@@ -45,7 +45,7 @@ impl EventRow {
             // PostgreSQL stores no NUL.
             (MessageAuthor::Server, _) => (Some(event.message.replace('\0', "")), None),
             (MessageAuthor::Other, Some(seal)) => {
-                (None, Some(Content::EventMessage.seal(seal, id, &event.message)?))
+                (None, Some(SealedText::EventMessage.seal(seal, id, &event.message)?))
             }
             (MessageAuthor::Other, None) => (None, None),
         };
@@ -72,7 +72,7 @@ impl EventRow {
     pub(crate) fn open(self, seal: &PersonSeal) -> Result<AssignmentEvent, Unavailable> {
         let message = match self.message {
             Some(message) => Some(message),
-            None => Content::EventMessage.open(seal, self.id, self.sealed_message)?,
+            None => SealedText::EventMessage.open(seal, self.id, self.sealed_message)?,
         };
         Ok(AssignmentEvent {
             id: self.id.0,

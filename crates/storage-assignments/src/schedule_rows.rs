@@ -11,7 +11,7 @@ use pia_sealing::PersonSeal;
 use pia_storage::schema::assignment_schedules;
 use pia_storage::{DbError, DbInstant, DbUid};
 
-use crate::contents::Content;
+use crate::contents::SealedText;
 
 /// Columns of a schedule that its user writes.
 #[derive(Debug, Clone, Insertable, AsChangeset)]
@@ -83,7 +83,7 @@ impl NewScheduleRow {
             next_at: schedule.next_at.map(DbInstant),
             created_at: DbInstant(schedule.created_at),
             updated_at: DbInstant(schedule.updated_at),
-            input: Content::ScheduleInput.seal(seal, id, &schedule.input)?,
+            input: SealedText::ScheduleInput.seal(seal, id, &schedule.input)?,
         })
     }
 }
@@ -171,7 +171,7 @@ fn last_start(
 
 /// Opens the input of a schedule; `None` if it cannot be opened.
 fn open_input(seal: &PersonSeal, id: DbUid, sealed: Vec<u8>) -> Option<String> {
-    match Content::ScheduleInput.open(seal, id, Some(sealed)) {
+    match SealedText::ScheduleInput.open(seal, id, Some(sealed)) {
         Ok(input) => input,
         Err(err) => {
             let error = &err as &dyn std::error::Error;

@@ -12,7 +12,7 @@ use pia_storage::{DbError, DbInstant, DbUid, on_conn};
 
 use crate::assignments::SqlAssignments;
 use crate::claiming::parse_texts;
-use crate::contents::Content;
+use crate::contents::SealedText;
 use crate::event_rows::EventRow;
 use crate::transition::{AssignmentPatch, HeldRun, Transition, UnfinishedColumns};
 
@@ -52,10 +52,11 @@ impl HeldRow {
         let step_count = Some(self.step_count.saturating_add(1));
         Ok(match outcome {
             RunOutcome::Continued { output, tools } => {
-                let json = Content::Outputs.open(seal, id, unfinished.outputs.take())?;
+                let json = SealedText::Outputs.open(seal, id, unfinished.outputs.take())?;
                 let mut outputs = parse_texts(json.as_deref())?.unwrap_or_default();
                 outputs.push(output);
-                let sealed_outputs = Content::Outputs.seal(seal, id, &format_texts(&outputs)?)?;
+                let sealed_outputs =
+                    SealedText::Outputs.seal(seal, id, &format_texts(&outputs)?)?;
                 unfinished.outputs = Some(sealed_outputs);
 
                 AssignmentPatch {
@@ -67,12 +68,12 @@ impl HeldRow {
             }
             RunOutcome::Completed { artifact_json, artifact_text } => {
                 let artifact_text = artifact_text
-                    .map(|it| Content::ArtifactText.seal(seal, id, &it))
+                    .map(|it| SealedText::ArtifactText.seal(seal, id, &it))
                     .transpose()?;
                 AssignmentPatch {
                     step_count,
                     failed_attempts: Some(0),
-                    artifact_json: Some(Content::ArtifactJson.seal(seal, id, &artifact_json)?),
+                    artifact_json: Some(SealedText::ArtifactJson.seal(seal, id, &artifact_json)?),
                     artifact_text,
                     ..AssignmentPatch::ended(AssignmentStatus::Completed, at)
                 }

@@ -13,7 +13,7 @@ use pia_sealing::PersonSeal;
 use pia_storage::schema::assignments;
 use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
 
-use crate::contents::Content;
+use crate::contents::SealedText;
 use crate::event_rows::{AppendEvents, EventRow};
 use crate::webhook_rows::QueueDelivery;
 
@@ -103,7 +103,7 @@ impl AssignmentPatch {
     ) -> Result<Self, Unavailable> {
         Ok(Self {
             error_code: Some(failure.code.name().to_owned()),
-            error_message: Some(Content::ErrorMessage.seal(seal, id, &failure.message)?),
+            error_message: Some(SealedText::ErrorMessage.seal(seal, id, &failure.message)?),
             ..Self::ended(AssignmentStatus::Failed, at)
         })
     }
