@@ -108,8 +108,8 @@ pub struct BaseDraft {
     pub owner: Option<GroupId>,
 }
 
-/// Checks the name of a base.
-pub(crate) fn check_name(name: Option<String>) -> Result<String, KnowledgeError> {
+/// Normalises the name of a base to one line. Rejects a blank name and one that is too long.
+pub(crate) fn parse_name(name: Option<String>) -> Result<String, KnowledgeError> {
     let name = name
         .map(|it| to_single_line(&it))
         .filter(|it| !it.is_empty())
@@ -120,8 +120,9 @@ pub(crate) fn check_name(name: Option<String>) -> Result<String, KnowledgeError>
     Ok(name)
 }
 
-/// Checks a prompt; an empty one clears the stored one.
-pub(crate) fn check_prompt(prompt: Option<String>) -> Result<Option<String>, KnowledgeError> {
+/// Returns a prompt without NUL; `None` if it is blank, which clears the stored prompt. Rejects
+/// one that is missing or too long.
+pub(crate) fn parse_prompt(prompt: Option<String>) -> Result<Option<String>, KnowledgeError> {
     // PostgreSQL stores no NUL.
     let prompt = prompt.ok_or(KnowledgeError::PromptRequired)?.replace('\0', "");
     if utf16_len(&prompt) > MAX_PROMPT_CHARS {

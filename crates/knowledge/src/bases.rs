@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use pia_kernel::{Clock, GroupId, KnowledgeBaseId, PersonaId, SideEffects, UserId};
 
-use crate::base::{BaseAccess, BaseDraft, BaseRef, KnowledgeBase, KnowledgeBaseEntry, check_name};
+use crate::base::{BaseAccess, BaseDraft, BaseRef, KnowledgeBase, KnowledgeBaseEntry, parse_name};
 use crate::error::KnowledgeError;
 use crate::ports::base_store::{BaseChangeOutcome, BaseStore, GroupQuotas};
 
@@ -51,7 +51,7 @@ impl KnowledgeBases {
         by: Option<UserId>,
         draft: BaseDraft,
     ) -> Result<KnowledgeBase, KnowledgeError> {
-        let name = check_name(draft.name)?;
+        let name = parse_name(draft.name)?;
         let owner = draft.owner.ok_or(KnowledgeError::OwnerRequired)?;
         let id = KnowledgeBaseId::generate();
         let created_at = self.clock.now();
@@ -68,7 +68,7 @@ impl KnowledgeBases {
         base: KnowledgeBaseId,
         name: Option<String>,
     ) -> Result<(), KnowledgeError> {
-        let name = check_name(name)?;
+        let name = parse_name(name)?;
         let effects = self.effects(by, base, "KnowledgeBase.Renamed");
         check_outcome(self.store.rename(base, &name, effects).await?)
     }

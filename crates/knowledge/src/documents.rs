@@ -10,14 +10,14 @@ use std::sync::Arc;
 use pia_kernel::{Clock, DocumentId, GroupId, Page, PageRequest, SideEffects, SortCursor, UserId};
 use ring::digest::{SHA256, digest};
 
-use crate::base::{BaseAccess, BaseRef, BaseStats, KnowledgeBaseEntry, check_prompt};
+use crate::base::{BaseAccess, BaseRef, BaseStats, KnowledgeBaseEntry, parse_prompt};
 use crate::document::{
     CitedDocument, Document, DocumentContent, DocumentFilter, DocumentRef, DocumentStatus,
     Submission,
 };
 use crate::draft::{
-    ContentDraft, ContentType, DocumentDraft, DraftError, check_content, check_source, check_title,
-    check_type,
+    ContentDraft, ContentType, DocumentDraft, DraftError, parse_content, parse_source, parse_title,
+    parse_type,
 };
 use crate::error::KnowledgeError;
 use crate::ports::base_store::{BaseStore, GroupQuotas};
@@ -74,7 +74,7 @@ impl Documents {
         base: BaseRef,
         prompt: Option<String>,
     ) -> Result<(), KnowledgeError> {
-        let prompt = check_prompt(prompt)?;
+        let prompt = parse_prompt(prompt)?;
         let object = format!("knowledge-base:{}", base.id);
         let now = self.clock.now();
         let effects = SideEffects::of_object(now, by, object, "KnowledgeBase.PromptUpdated");
@@ -128,10 +128,10 @@ impl Documents {
     ) -> Result<Submission, KnowledgeError> {
         // Checked first, so that only managers of the base learn what is wrong.
         self.base(base).await?;
-        let title = check_title(draft.title)?.ok_or(DraftError::TitleRequired)?;
-        let source_uri = check_source(draft.source_uri)?;
-        let content_type = check_type(draft.content_type.as_deref())?.unwrap_or(ContentType::Text);
-        let bytes = check_content(draft.content, Some(content_type))?;
+        let title = parse_title(draft.title)?.ok_or(DraftError::TitleRequired)?;
+        let source_uri = parse_source(draft.source_uri)?;
+        let content_type = parse_type(draft.content_type.as_deref())?.unwrap_or(ContentType::Text);
+        let bytes = parse_content(draft.content, Some(content_type))?;
 
         let content = NewContent {
             title: Some(title),
@@ -152,10 +152,10 @@ impl Documents {
         draft: ContentDraft,
     ) -> Result<Submission, KnowledgeError> {
         let existing_document = self.find(document).await?;
-        let title = check_title(draft.title)?;
-        let content_type = check_type(draft.content_type.as_deref())?;
+        let title = parse_title(draft.title)?;
+        let content_type = parse_type(draft.content_type.as_deref())?;
         let bytes =
-            check_content(draft.content, content_type.or(Some(existing_document.content_type)))?;
+            parse_content(draft.content, content_type.or(Some(existing_document.content_type)))?;
 
         let content = NewContent { title, content_type, ..new_content(document.document, bytes) };
         let outcome = self.store.replace(document, content, self.defaults, self.change(by)).await?;

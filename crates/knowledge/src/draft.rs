@@ -1,7 +1,7 @@
-//! Contents of a document, as clients send them, and their rules.
+//! Drafts of documents, as clients send them, and their rules.
 //!
 //! `ContentType` lists what can be ingested; `extraction` has a parser for each type
-//! that `is_text` excludes. `documents.rs` calls the `check_…` functions.
+//! that `is_text` excludes. `documents.rs` calls the `parse_…` functions.
 
 use pia_kernel::utf16_len;
 
@@ -11,6 +11,30 @@ pub const MAX_CONTENT_BYTES: usize = 10 * 1024 * 1024;
 const MAX_TITLE_CHARS: usize = 500;
 /// Maximum length of a source, in bytes: databases index it.
 const MAX_SOURCE_BYTES: usize = 2_000;
+
+/// Document to be stored, unchecked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DocumentDraft {
+    /// Title; required.
+    pub title: Option<String>,
+    /// Identity of the source; a document of the same source is replaced.
+    pub source_uri: Option<String>,
+    /// Media type; plain text if omitted.
+    pub content_type: Option<String>,
+    /// File; required, and not blank.
+    pub content: Option<Vec<u8>>,
+}
+
+/// New content of a stored document, unchecked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContentDraft {
+    /// Title; the stored one if omitted.
+    pub title: Option<String>,
+    /// Media type; the stored one if omitted.
+    pub content_type: Option<String>,
+    /// File; required, and not blank.
+    pub content: Option<Vec<u8>>,
+}
 
 macro_rules! content_types {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
@@ -75,8 +99,8 @@ pub enum DraftError {
     /// Title is missing or blank.
     #[error("The document needs a title.")]
     TitleRequired,
-    /// Title is longer than 500 characters.
-    #[error("The title may have at most 500 characters.")]
+    /// Title is longer than `MAX_TITLE_CHARS`.
+    #[error("The title may have at most {MAX_TITLE_CHARS} characters.")]
     TitleTooLong,
     /// Source is longer than 2,000 bytes.
     #[error("The source may have at most 2,000 bytes.")]
@@ -95,60 +119,30 @@ pub enum DraftError {
     NotText,
 }
 
-/// Document to be stored, unchecked.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DocumentDraft {
-    /// Title; required.
-    pub title: Option<String>,
-    /// Identity of the source; a document of the same source is replaced.
-    pub source_uri: Option<String>,
-    /// Media type; plain text if omitted.
-    pub content_type: Option<String>,
-    /// File; required, and not blank.
-    pub content: Option<Vec<u8>>,
-}
-
-/// New content of a stored document, unchecked.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ContentDraft {
-    /// Title; the stored one if omitted.
-    pub title: Option<String>,
-    /// Media type; the stored one if omitted.
-    pub content_type: Option<String>,
-    /// File; required, and not blank.
-    pub content: Option<Vec<u8>>,
-}
-
-/// Returns a text in one line, without control characters.
-pub(crate) fn to_single_line(text: &str) -> String {
-    let spaced_text: String =
-        text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
-    spaced_text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Checks a title; a blank one counts as omitted.
-pub(crate) fn check_title(title: Option<String>) -> Result<Option<String>, DraftError> {
+/// Normalises a title to one line; `None` if it is blank. Rejects one that is too long.
+pub(crate) fn parse_title(title: Option<String>) -> Result<Option<String>, DraftError> {
     match title.map(|it| to_single_line(&it)).filter(|it| !it.is_empty()) {
         Some(title) if utf16_len(&title) > MAX_TITLE_CHARS => Err(DraftError::TitleTooLong),
         title => Ok(title),
     }
 }
 
-/// Checks a source; a blank one counts as omitted.
-pub(crate) fn check_source(source: Option<String>) -> Result<Option<String>, DraftError> {
+/// Normalises a source to one line; `None` if it is blank. Rejects one that is too long.
+pub(crate) fn parse_source(source: Option<String>) -> Result<Option<String>, DraftError> {
     match source.map(|it| to_single_line(&it)).filter(|it| !it.is_empty()) {
         Some(source) if source.len() > MAX_SOURCE_BYTES => Err(DraftError::SourceTooLong),
         source => Ok(source),
     }
 }
 
-/// Checks a media type; `None` if it is omitted.
-pub(crate) fn check_type(name: Option<&str>) -> Result<Option<ContentType>, DraftError> {
+/// Parses a media type; `None` if it is omitted. Rejects an unsupported type.
+pub(crate) fn parse_type(name: Option<&str>) -> Result<Option<ContentType>, DraftError> {
     name.map(|it| ContentType::from_name(it).ok_or(DraftError::UnsupportedType)).transpose()
 }
 
-/// Checks a file. Without a type, its encoding is not checked.
-pub(crate) fn check_content(
+/// Returns the content of a file. Rejects content that is blank or too large, and text that is not
+/// UTF-8; without a type, the encoding is not checked.
+pub(crate) fn parse_content(
     content: Option<Vec<u8>>,
     content_type: Option<ContentType>,
 ) -> Result<Vec<u8>, DraftError> {
@@ -161,6 +155,13 @@ pub(crate) fn check_content(
         return Err(DraftError::NotText);
     }
     Ok(content)
+}
+
+/// Returns a text in one line, without control characters.
+pub(crate) fn to_single_line(text: &str) -> String {
+    let spaced_text: String =
+        text.chars().map(|it| if it.is_control() { ' ' } else { it }).collect();
+    spaced_text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -181,25 +182,25 @@ mod tests {
 
     #[test]
     fn limits_are_inclusive() {
-        assert!(check_title(Some("x".repeat(500))).is_ok());
-        assert_eq!(check_title(Some("x".repeat(501))), Err(DraftError::TitleTooLong));
-        assert_eq!(check_source(Some("x".repeat(2001))), Err(DraftError::SourceTooLong));
-        assert!(check_content(Some(vec![b'x'; MAX_CONTENT_BYTES]), None).is_ok());
-        let larger = check_content(Some(vec![b'x'; MAX_CONTENT_BYTES + 1]), None);
+        assert!(parse_title(Some("x".repeat(500))).is_ok());
+        assert_eq!(parse_title(Some("x".repeat(501))), Err(DraftError::TitleTooLong));
+        assert_eq!(parse_source(Some("x".repeat(2001))), Err(DraftError::SourceTooLong));
+        assert!(parse_content(Some(vec![b'x'; MAX_CONTENT_BYTES]), None).is_ok());
+        let larger = parse_content(Some(vec![b'x'; MAX_CONTENT_BYTES + 1]), None);
         assert_eq!(larger, Err(DraftError::TooLarge));
     }
 
     #[test]
     fn titles_and_sources_are_one_line_without_control_characters() {
-        let title = check_title(Some(" a\0b\nc ".to_owned())).unwrap();
+        let title = parse_title(Some(" a\0b\nc ".to_owned())).unwrap();
         assert_eq!(title.as_deref(), Some("a b c"));
-        assert_eq!(check_source(Some("\0".to_owned())), Ok(None));
+        assert_eq!(parse_source(Some("\0".to_owned())), Ok(None));
     }
 
     #[test]
     fn blank_content_and_bytes_that_are_no_text_are_rejected() {
-        assert_eq!(check_content(Some(b" \n".to_vec()), None), Err(DraftError::ContentRequired));
+        assert_eq!(parse_content(Some(b" \n".to_vec()), None), Err(DraftError::ContentRequired));
         let bytes = Some(vec![0xff, 0xfe, 0x41]);
-        assert_eq!(check_content(bytes, Some(ContentType::Text)), Err(DraftError::NotText));
+        assert_eq!(parse_content(bytes, Some(ContentType::Text)), Err(DraftError::NotText));
     }
 }
