@@ -15,6 +15,7 @@ mod long_lists;
 mod operation;
 mod origins;
 mod outages;
+mod page_routes;
 mod pictures;
 mod planted;
 mod profile;
@@ -23,6 +24,7 @@ mod scriptless;
 mod secured;
 mod signed_in;
 mod strangers;
+mod visitor;
 
 use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};

@@ -1,5 +1,6 @@
 //! Tests that pages are accessible and fit a phone.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,10 +10,13 @@ use pia_server_testkit::browser::Browser;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
+use pia_web::Route;
 use serde_json::{Value, json};
 
+use super::page_routes::{is_download, is_path_of, pages};
 use super::proofs::STALE;
-use super::signed_in::{ADA, is_download, pages, sign_up_with_role, start_with_admin};
+use super::strangers::Walk;
+use super::visitor::{ADA, Visitor, sign_up_with_role, start_with_admin};
 use super::{planted, secured};
 
 /// Window of a browser that pages are checked in.
@@ -258,4 +262,63 @@ async fn pages_of_managers_are_accessible() {
         // Of administrators only.
         checker.check("/admin/settings").await;
     }
+}
+
+/// Opens every page as an administrator of a server with data of each kind.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_page_is_accessible_and_fits_a_phone() {
+    let upstream = planted::upstream("Fine.").await;
+    let app = start_with_admin(planted::with_everything(TestDatabase::sqlite(), &upstream)).await;
+    plant_usage(&app).await;
+    planted::plant(&app, "Travel").await;
+    let checker = PageChecker::start(&app).await;
+    checker.sign_in(ADA).await;
+    let mut paths = paths_of_pages(&app).await;
+    paths.extend(["/admin/login", "/account/login"].map(str::to_owned));
+    paths.push("/admin/usage?by=user&to=x".to_owned());
+
+    for path in &paths {
+        checker.check_twice(path).await;
+    }
+}
+
+/// Returns a path of each page, with ids from links. Panics if no page links to a
+/// path of a route with an id.
+async fn paths_of_pages(app: &TestApp) -> Vec<String> {
+    let routes: Vec<Route> = pages().filter(|it| it.method == "GET" && !is_download(it)).collect();
+    let mut walk = Walk::new(Visitor::sign_in(app, "admin", ADA).await);
+    walk.visit().await;
+
+    let mut linked: BTreeMap<&str, &str> = BTreeMap::new();
+    for link in walk.pages.keys() {
+        let path = link.split('?').next().unwrap_or_default();
+        let matching = routes.iter().filter(|it| is_path_of(it.path, path));
+        // An id matches any segment.
+        if let Some(route) = matching.min_by_key(|it| it.path.matches('{').count()) {
+            linked.entry(route.path).or_insert(path);
+        }
+    }
+
+    let mut paths = Vec::new();
+    for route in &routes {
+        let has_id = route.path.contains('{');
+        let path = if has_id { linked.get(route.path).copied() } else { Some(route.path) };
+        paths.push(path.unwrap_or_else(|| panic!("no page links to {}", route.path)).to_owned());
+    }
+    paths
+}
+
+/// Records usage of today and this week, so that pages have charts.
+pub(super) async fn plant_usage(app: &TestApp) {
+    let of_a_day = ["1280, 3912450000"; 7].join(", ");
+    app.execute(&format!(
+        "INSERT INTO usage_by_group
+             SELECT unixepoch() / 86400, id, 'OpenAI', 'gpt-5', 1280, 3, 2400000, 350000, 1512450,
+                 3912450000, 1280, 2944000 FROM user_groups;
+         INSERT INTO usage_by_user
+             SELECT unixepoch() / 604800, id, {of_a_day} FROM accounts;
+         INSERT INTO usage_days SELECT unixepoch() / 86400, COUNT(*) FROM accounts;
+         INSERT INTO usage_users SELECT id, unixepoch() / 86400 FROM accounts"
+    ))
+    .await;
 }

@@ -8,7 +8,7 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::Value;
 
 use super::form;
-use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::visitor::{ADA, Visitor, start_with_admin};
 
 on_both_databases!(
     failures_need_attention_until_they_end,

@@ -7,7 +7,7 @@ use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::signed_in::{ADA, start_with_admin};
+use super::visitor::{ADA, start_with_admin};
 
 /// Script that numbers the controls of a page that a person can see, and returns
 /// their classes.

@@ -5,7 +5,7 @@ use pia_server_testkit::harness::{TestApp, TestConfig, terms};
 use pia_testkit::databases::TestDatabase;
 
 use super::html::PageParts;
-use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::visitor::{ADA, Visitor, start_with_admin};
 
 /// Starts a server whose licence includes these features.
 async fn licensed_for(features: &[Feature]) -> TestApp {

@@ -7,7 +7,7 @@ use pia_server_testkit::harness::{TestConfig, terms};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
-use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::visitor::{ADA, Visitor, start_with_admin};
 use super::{form, open};
 
 on_both_databases!(

@@ -13,11 +13,10 @@ use pia_web::{Access, Route};
 use serde_json::json;
 use uuid::Uuid;
 
+use super::page_routes::{pages, with_unknown_ids};
 use super::planted;
 use super::proofs::send;
-use super::signed_in::{
-    ADA, Visitor, pages, sign_up_with_role, start_with_admin, with_unknown_ids,
-};
+use super::visitor::{ADA, Visitor, sign_up_with_role, start_with_admin};
 
 on_both_databases!(
     a_foreign_credential_is_answered_like_an_unknown_one,

@@ -5,7 +5,7 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
 use super::form;
-use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::visitor::{ADA, Visitor, start_with_admin};
 
 on_both_databases!(
     models_of_a_group_are_chosen_from_the_catalogue,

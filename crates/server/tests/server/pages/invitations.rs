@@ -4,7 +4,7 @@ use pia_server_testkit::harness::TestConfig;
 use pia_testkit::databases::TestDatabase;
 
 use super::form;
-use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::visitor::{ADA, Visitor, start_with_admin};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invitations_with_an_unknown_role_or_lifetime_are_refused() {

@@ -7,7 +7,7 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::form;
-use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::visitor::{ADA, Visitor, start_with_admin};
 
 on_both_databases!(
     groups_are_paged_sorted_and_searched,

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::accessible::PageChecker;
 use super::planted;
-use super::signed_in::{ADA, start_with_admin};
+use super::visitor::{ADA, start_with_admin};
 
 /// Script that returns the texts of the rows of the list with a next page, which is
 /// the last one before the link.

@@ -14,7 +14,7 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::visitor::{ADA, Visitor, start_with_admin};
 use super::{form, planted};
 
 on_both_databases!(

@@ -8,7 +8,7 @@ use pia_testkit::databases::TestDatabase;
 use pia_testkit::location_database;
 use serde_json::json;
 
-use super::signed_in::{ADA, Visitor, start_with_admin};
+use super::visitor::{ADA, Visitor, start_with_admin};
 
 on_both_databases!(a_sign_in_has_the_location_of_its_address);
 

@@ -6,7 +6,7 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 
 use super::html::PageParts;
-use super::signed_in::{ADA, Visitor, sign_in, start_with_admin};
+use super::visitor::{ADA, Visitor, sign_in, start_with_admin};
 use super::{form, is_page};
 
 on_both_databases!(pages_explain_an_outage_without_its_details);

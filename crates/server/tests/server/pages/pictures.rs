@@ -7,8 +7,9 @@ use pia_server_testkit::browser::Browser;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
 
+use super::accessible::plant_usage;
 use super::planted;
-use super::signed_in::{ADA, plant_usage, start_with_admin};
+use super::visitor::{ADA, start_with_admin};
 
 /// Pages of the handbook that mention pictures.
 const HANDBOOK: [&str; 2] =

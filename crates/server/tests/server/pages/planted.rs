@@ -12,7 +12,7 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::signed_in::ADA;
+use super::visitor::ADA;
 
 const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
 /// Address of the account that an identity provider creates.

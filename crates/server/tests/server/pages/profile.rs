@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::form;
 use super::html::PageParts;
-use super::signed_in::{ADA, Visitor, sign_in, start_with_admin};
+use super::visitor::{ADA, Visitor, sign_in, start_with_admin};
 
 on_both_databases!(
     an_address_is_changed_by_a_link_to_the_new_one,

@@ -17,8 +17,9 @@ use serde_json::json;
 
 use super::form;
 use super::html::PageParts;
-use super::signed_in::{ADA, Visitor, pages, start_with_admin, with_unknown_ids};
+use super::page_routes::{pages, with_unknown_ids};
 use super::strangers::{MULTIPART, multipart};
+use super::visitor::{ADA, Visitor, start_with_admin};
 
 on_both_databases!(
     a_form_is_sent_again_with_the_proof_that_it_needs,

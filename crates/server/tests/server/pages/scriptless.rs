@@ -13,7 +13,7 @@ use serde_json::json;
 use super::accessible::NAVIGATION;
 use super::planted;
 use super::proofs::STALE;
-use super::signed_in::{ADA, start_with_admin};
+use super::visitor::{ADA, start_with_admin};
 
 /// Passkeys need a script, and are offered here to prove that none runs.
 #[tokio::test(flavor = "multi_thread")]

@@ -13,7 +13,7 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
 use super::proofs::STALE;
-use super::signed_in::ADA;
+use super::visitor::ADA;
 
 /// Maximum time in which both a second factor and a passkey are set up.
 const MAX_DURATION: Duration = Duration::from_mins(1);

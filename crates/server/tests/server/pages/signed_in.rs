@@ -1,29 +1,25 @@
-//! Pages of browsers that are signed in: access, forms, roles and every page in
-//! a browser.
-
-use std::collections::BTreeMap;
+//! Pages of browsers that are signed in: access, forms, roles and scripts.
 
 use pia_identity::Role;
 use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
-use pia_web::{AcceptedCredentials, Access, Route};
+use pia_web::{Access, Route};
 
-use super::accessible::PageChecker;
-use super::strangers::Walk;
-use super::{FORM, HTML, form, planted};
+use super::page_routes::{console_pages, is_download, pages, with_unknown_ids};
+use super::visitor::{ADA, Visitor, sign_in, sign_up_with_role, start_with_admin};
+use super::{FORM, HTML, form};
 
 on_both_databases!(
     an_account_opens_its_own_pages_and_not_the_console,
     a_page_leads_to_the_sign_in_and_back,
     a_form_requires_the_csrf_token_and_the_same_site,
-    pages_are_open_to_the_roles_of_their_rows,
-    forms_are_open_to_the_roles_of_their_rows,
+    pages_are_open_to_the_roles_of_their_routes,
+    forms_are_open_to_the_roles_of_their_routes,
     without_a_role_the_console_leads_to_the_sign_in,
 );
 
-pub(super) const ADA: &str = "ada@example.org";
 /// Content policy of pages without a script.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
                       base-uri 'none'; frame-ancestors 'none'";
@@ -32,117 +28,9 @@ const SCRIPTED_POLICY: &str = "default-src 'none'; style-src 'self'; script-src 
                                connect-src 'self'; img-src 'self' data:; form-action 'self'; \
                                base-uri 'none'; frame-ancestors 'none'";
 
-/// Browser that signed in with a form, without a script.
-pub(super) struct Visitor<'a> {
-    app: &'a TestApp,
-    cookie: String,
-}
-
-impl<'a> Visitor<'a> {
-    /// Signs in at the sign-in page of a folder: `admin`, `account`.
-    pub(super) async fn sign_in(app: &'a TestApp, folder: &str, email: &str) -> Self {
-        let answer = sign_in(app, folder, &[("email", email), ("password", PASSWORD)]).await;
-        assert_eq!(answer.status, 303, "{}", answer.text());
-        let cookie = answer.header("set-cookie").expect("a cookie").split(';').next();
-        Self { app, cookie: cookie.expect("a value").to_owned() }
-    }
-
-    pub(super) async fn get(&self, path: &str) -> TestResponse {
-        self.send("GET", path, &[], "").await
-    }
-
-    pub(super) async fn post(
-        &self,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &str,
-    ) -> TestResponse {
-        self.send("POST", path, &[&[FORM][..], headers].concat(), body).await
-    }
-
-    pub(super) async fn send(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: &str,
-    ) -> TestResponse {
-        let own = [HTML, ("cookie", self.cookie.as_str())];
-        let headers = [&own[..], headers].concat();
-        self.app.anonymous().send(method, path, &headers, body.as_bytes()).await
-    }
-
-    /// Sends a form with this CSRF token as a browser sends one with files.
-    async fn upload(&self, path: &str, headers: &[(&str, &str)], body: &str) -> TestResponse {
-        let token = body.strip_prefix("csrfToken=").unwrap_or_default();
-        let body = format!(
-            "--b\r\nContent-Disposition: form-data; name=\"csrfToken\"\r\n\r\n{token}\r\n--b--\r\n"
-        );
-        let multipart = [("content-type", "multipart/form-data; boundary=b")];
-        self.send("POST", path, &[&multipart[..], headers].concat(), &body).await
-    }
-
-    /// Sends a form of a page with its CSRF token.
-    pub(super) async fn submit(&self, path: &str) -> TestResponse {
-        let body = form(&[("csrfToken", &self.csrf_token().await)]);
-        self.post(path, &[], &body).await
-    }
-
-    /// Returns the CSRF token of a page's forms.
-    pub(super) async fn csrf_token(&self) -> String {
-        let page = self.get("/account").await;
-        let text = page.text();
-        let (_, after) = text.split_once("name=\"csrfToken\" value=\"").expect("a form");
-        after.split('"').next().expect("a value").to_owned()
-    }
-}
-
-pub(super) async fn sign_in(app: &TestApp, folder: &str, fields: &[(&str, &str)]) -> TestResponse {
-    let body = form(fields);
-    let path = format!("/{folder}/sign-in");
-    app.anonymous().send("POST", &path, &[FORM, HTML], body.as_bytes()).await
-}
-
 /// Starts a server that requires no second factor, with an administrator.
 async fn with_admin(database: TestDatabase) -> TestApp {
     start_with_admin(TestConfig::on(database)).await
-}
-
-pub(super) async fn start_with_admin(config: TestConfig) -> TestApp {
-    let app = config.with("Admin:RequireSecondFactor", false).start().await;
-    app.sign_up(ADA).await;
-    app.admin(&format!("grant {ADA} --role admin")).await.expect("a role");
-    app
-}
-
-/// Creates an account with a role. Returns its address.
-pub(super) async fn sign_up_with_role(app: &TestApp, role: Role) -> String {
-    let email = format!("{}@example.org", role.name());
-    app.sign_up(&email).await;
-    app.admin(&format!("grant {email} --role {}", role.name())).await.expect("a role");
-    email
-}
-
-/// Returns the rows of the pages and forms for browsers that are signed in.
-pub(super) fn pages() -> impl Iterator<Item = Route> {
-    pia_server::routes().into_iter().filter(|it| {
-        matches!(it.access, Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage)
-    })
-}
-
-/// Returns the rows of the console.
-fn console_pages() -> impl Iterator<Item = Route> {
-    pages().filter(|it| it.access != Access::AccountPage)
-}
-
-/// Returns the path of a row with an id that nothing has.
-pub(super) fn with_unknown_ids(path: &str) -> String {
-    let segment = |it: &str| match it {
-        "{number}" => "1".to_owned(),
-        it if it.starts_with('{') => "018f0000-0000-7000-8000-00000000dead".to_owned(),
-        it => it.to_owned(),
-    };
-    path.split('/').map(segment).collect::<Vec<_>>().join("/")
 }
 
 async fn an_account_opens_its_own_pages_and_not_the_console(database: TestDatabase) {
@@ -257,7 +145,7 @@ async fn a_form_requires_the_csrf_token_and_the_same_site(database: TestDatabase
     assert_eq!(ada.get("/admin").await.status, 303);
 }
 
-async fn pages_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
+async fn pages_are_open_to_the_roles_of_their_routes(database: TestDatabase) {
     let app = with_admin(database).await;
     let accounts = [
         (Role::Admin, ADA.to_owned()),
@@ -342,7 +230,7 @@ async fn only_pages_with_the_script_may_load_it_and_none_runs_inline_code() {
 
 /// Each form carries the CSRF token of its session, so that only the role
 /// decides.
-async fn forms_are_open_to_the_roles_of_their_rows(database: TestDatabase) {
+async fn forms_are_open_to_the_roles_of_their_routes(database: TestDatabase) {
     let app = with_admin(database).await;
     let forms: Vec<Route> = console_pages().filter(|it| it.method == "POST").collect();
     let mut refused = 0;
@@ -384,77 +272,4 @@ async fn without_a_role_the_console_leads_to_the_sign_in(database: TestDatabase)
             assert!(location.contains("admin/login"), "{method} {path}: {location}");
         }
     }
-}
-
-/// Opens every page as an administrator of a server with rows of each kind.
-#[tokio::test(flavor = "multi_thread")]
-async fn every_page_is_accessible_and_fits_a_phone() {
-    let upstream = planted::upstream("Fine.").await;
-    let app = start_with_admin(planted::with_everything(TestDatabase::sqlite(), &upstream)).await;
-    plant_usage(&app).await;
-    planted::plant(&app, "Travel").await;
-    let checker = PageChecker::start(&app).await;
-    checker.sign_in(ADA).await;
-    let mut paths = paths_of_pages(&app).await;
-    paths.extend(["/admin/login", "/account/login"].map(str::to_owned));
-    paths.push("/admin/usage?by=user&to=x".to_owned());
-
-    for path in &paths {
-        checker.check_twice(path).await;
-    }
-}
-
-/// Returns a path of each page, with ids from links. Panics if no page links to
-/// a row of a page with an id.
-async fn paths_of_pages(app: &TestApp) -> Vec<String> {
-    let rows: Vec<Route> = pages().filter(|it| it.method == "GET" && !is_download(it)).collect();
-    let mut walk = Walk::new(Visitor::sign_in(app, "admin", ADA).await);
-    walk.visit().await;
-
-    let mut linked: BTreeMap<&str, &str> = BTreeMap::new();
-    for link in walk.pages.keys() {
-        let path = link.split('?').next().unwrap_or_default();
-        let matching = rows.iter().filter(|it| is_path_of(it.path, path));
-        // An id matches any segment.
-        if let Some(row) = matching.min_by_key(|it| it.path.matches('{').count()) {
-            linked.entry(row.path).or_insert(path);
-        }
-    }
-
-    let mut paths = Vec::new();
-    for row in &rows {
-        let has_id = row.path.contains('{');
-        let path = if has_id { linked.get(row.path).copied() } else { Some(row.path) };
-        paths.push(path.unwrap_or_else(|| panic!("no page links to {}", row.path)).to_owned());
-    }
-    paths
-}
-
-/// Returns whether a path is one of a pattern, with any ids.
-pub(super) fn is_path_of(pattern: &str, path: &str) -> bool {
-    let mut segments = pattern.split('/').zip(path.split('/'));
-    pattern.matches('/').count() == path.matches('/').count()
-        && segments.all(|(expected, actual)| expected == actual || expected.starts_with('{'))
-}
-
-/// Records usage of today and this week, so that pages have charts.
-pub(super) async fn plant_usage(app: &TestApp) {
-    let of_a_day = ["1280, 3912450000"; 7].join(", ");
-    app.execute(&format!(
-        "INSERT INTO usage_by_group
-             SELECT unixepoch() / 86400, id, 'OpenAI', 'gpt-5', 1280, 3, 2400000, 350000, 1512450,
-                 3912450000, 1280, 2944000 FROM user_groups;
-         INSERT INTO usage_by_user
-             SELECT unixepoch() / 604800, id, {of_a_day} FROM accounts;
-         INSERT INTO usage_days SELECT unixepoch() / 86400, COUNT(*) FROM accounts;
-         INSERT INTO usage_users SELECT id, unixepoch() / 86400 FROM accounts"
-    ))
-    .await;
-}
-
-/// Returns whether a row sends a file.
-pub(super) fn is_download(route: &Route) -> bool {
-    let cookie = [AcceptedCredentials::ConsoleCookie, AcceptedCredentials::BrowserCookie];
-    assert!(cookie.contains(&route.credentials), "{}", route.path);
-    ["export", "download", "/file"].iter().any(|it| route.path.ends_with(it))
 }

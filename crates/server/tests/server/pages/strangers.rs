@@ -16,7 +16,8 @@ use serde_json::json;
 use url::Url;
 
 use super::html::{PageField, PageForm, PageParts};
-use super::signed_in::{ADA, Visitor, is_path_of, start_with_admin};
+use super::page_routes::is_path_of;
+use super::visitor::{ADA, Visitor, start_with_admin};
 use super::{FORM, form, planted};
 
 on_both_databases!(
