@@ -4,33 +4,30 @@
 //! begins like a formula is escaped, since the file is opened in spreadsheets and
 //! contains names that users chose.
 
-use pia_assistant::{Micros, UsageGrouping, UsageSubject, UsageSum};
+use pia_assistant::{Micros, UsageDetails, UsageGrouping, UsageSubject, UsageSum};
 
 /// Returns the sums as CSV (RFC 4180), with a header.
 pub(super) fn usage_csv(by: UsageGrouping, sums: &[UsageSum]) -> String {
-    let subject: &[&str] = match by {
+    let subject_columns: &[&str] = match by {
         UsageGrouping::Day => &["day"],
         UsageGrouping::Group => &["groupId", "groupName"],
         UsageGrouping::Model => &["provider", "model"],
         UsageGrouping::User => &["userId", "email"],
     };
 
-    let details: &[&str] = match by {
+    let detail_columns: &[&str] = match by {
         UsageGrouping::User => &[],
         _ => &["failed", "inputTokens", "cachedInputTokens", "outputTokens", "meanMillis"],
     };
 
     let mut csv = String::new();
-    push_line(&mut csv, [subject, &["calls", "credits"], details].concat());
+    push_line(&mut csv, [subject_columns, &["calls", "credits"], detail_columns].concat());
 
     for sum in sums {
-        let mut fields = names(&sum.subject).to_vec();
-        fields.truncate(subject.len());
+        let mut fields = subject_fields(&sum.subject);
         fields.extend([sum.calls.to_string(), format_credits(sum.spent)]);
-        if let Some(it) = sum.details {
-            let figures = [it.failed, it.input_tokens, it.cached_input_tokens, it.output_tokens];
-            fields.extend(figures.map(|it| it.to_string()));
-            fields.push(it.mean_millis().map(|it| it.to_string()).unwrap_or_default());
+        if let Some(details) = sum.details {
+            fields.extend(detail_fields(details));
         }
 
         push_line(&mut csv, &fields);
@@ -39,13 +36,24 @@ pub(super) fn usage_csv(by: UsageGrouping, sums: &[UsageSum]) -> String {
     csv
 }
 
-fn names(subject: &UsageSubject) -> [String; 2] {
+fn subject_fields(subject: &UsageSubject) -> Vec<String> {
     match subject {
-        UsageSubject::Day(day) => [day.to_string(), String::new()],
-        UsageSubject::Group { id, name } => [id.to_string(), name.clone().unwrap_or_default()],
-        UsageSubject::Model { provider, name } => [provider.clone(), name.clone()],
-        UsageSubject::User { id, email } => [id.to_string(), email.clone().unwrap_or_default()],
+        UsageSubject::Day(day) => vec![day.to_string()],
+        UsageSubject::Group { id, name } => vec![id.to_string(), name.clone().unwrap_or_default()],
+        UsageSubject::Model { provider, name } => vec![provider.clone(), name.clone()],
+        UsageSubject::User { id, email } => vec![id.to_string(), email.clone().unwrap_or_default()],
     }
+}
+
+fn detail_fields(details: UsageDetails) -> [String; 5] {
+    let mean_millis = details.mean_millis().map(|it| it.to_string()).unwrap_or_default();
+    [
+        details.failed.to_string(),
+        details.input_tokens.to_string(),
+        details.cached_input_tokens.to_string(),
+        details.output_tokens.to_string(),
+        mean_millis,
+    ]
 }
 
 /// Formats credits with their six decimals.
@@ -81,7 +89,6 @@ fn is_formula(cell: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use pia_assistant::UsageDetails;
     use pia_kernel::{GroupId, UserId};
     use uuid::Uuid;
 
@@ -89,6 +96,24 @@ mod tests {
 
     fn sum(subject: UsageSubject, details: Option<UsageDetails>) -> UsageSum {
         UsageSum { subject, calls: 3, spent: Micros(2_000_070), details, users: None }
+    }
+
+    #[test]
+    fn formulas_become_texts() {
+        for (text, expected) in [
+            ("=1+1", "'=1+1"),
+            ("+1", "'+1"),
+            ("-1", "'-1"),
+            (" @SUM(A1)", "' @SUM(A1)"),
+            ("\tSales", "'\tSales"),
+            ("\nSales", "\"'\nSales\""),
+            ("Sales;=1+1", "\"Sales;'=1+1\""),
+            ("1=1", "1=1"),
+            ("Sales", "Sales"),
+            ("", ""),
+        ] {
+            assert_eq!(format_field(text), expected, "{text:?}");
+        }
     }
 
     #[test]
