@@ -14,7 +14,8 @@ use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlFactors, SqlRoles, Sql
 use crate::factors::enable;
 use crate::passkeys::add_to;
 use crate::people::{
-    HOUR, START, begin_as_of, count_audited, deactivate, epoch, fresh, new_session, nothing, person,
+    HOUR, START, begin_as_of, count_audited, create_person, deactivate, epoch, fresh, new_session,
+    nothing,
 };
 
 pia_testkit::contract! {
@@ -46,8 +47,8 @@ async fn signed_in(db: &Database, user: UserId, token: u8) -> impl AsyncFn() -> 
 }
 
 async fn all_sessions_and_pending_sign_ins_of_one_user_end(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
     let adas = signed_in(&db, ada, 1).await;
     let bobs = signed_in(&db, bob, 2).await;
 
@@ -64,7 +65,7 @@ async fn all_sessions_and_pending_sign_ins_of_one_user_end(db: Database) {
 async fn a_factor_is_reset_once_with_its_codes_and_sessions(db: Database) {
     let roles = SqlRoles::new(db.clone());
     let factors = SqlFactors::new(db.clone());
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     enable(&db, ada).await;
     let is_signed_in = signed_in(&db, ada, 1).await;
 
@@ -83,7 +84,7 @@ async fn a_factor_is_reset_once_with_its_codes_and_sessions(db: Database) {
 async fn a_missing_account_or_factor_changes_nothing(db: Database) {
     let roles = SqlRoles::new(db.clone());
     let missing_user = UserId::generate();
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     factors.begin(ada, b"sealed", START).await.unwrap();
     let is_signed_in = signed_in(&db, ada, 1).await;
@@ -101,7 +102,7 @@ async fn a_missing_account_or_factor_changes_nothing(db: Database) {
 
 /// Stores an account of an administrator.
 async fn admin(db: &Database, email: &str) -> UserId {
-    let user = person(db, email).await;
+    let user = create_person(db, email).await;
     let roles = SqlRoles::new(db.clone());
     let grant_outcome =
         roles.set_role(user, Role::Admin, None, SideEffects::default()).await.unwrap();
@@ -111,7 +112,7 @@ async fn admin(db: &Database, email: &str) -> UserId {
 
 async fn active_administrators_with_only_a_password_are_counted(db: Database) {
     let roles = SqlRoles::new(db.clone());
-    person(&db, "user@example.org").await;
+    create_person(&db, "user@example.org").await;
     enable(&db, admin(&db, "app@example.org").await).await;
     add_to(&db, admin(&db, "passkey@example.org").await).await;
     deactivate(&db, admin(&db, "deactivated@example.org").await).await;

@@ -8,7 +8,9 @@ use pia_kernel::{Secret, SessionId, SideEffects, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
-use crate::people::{HOUR, START, count_audited, deactivate, new_session, nothing, person, remove};
+use crate::people::{
+    HOUR, START, count_audited, create_person, deactivate, new_session, nothing, remove,
+};
 
 pia_testkit::contract! {
     an_address_is_found_in_any_spelling,
@@ -22,7 +24,7 @@ pia_testkit::contract! {
 
 async fn an_address_is_found_in_any_spelling(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let user = person(&db, "Jürgen@Example.org").await;
+    let user = create_person(&db, "Jürgen@Example.org").await;
 
     let credentials = accounts.by_email(" JÜRGEN@example.ORG ").await.unwrap().unwrap();
 
@@ -34,7 +36,7 @@ async fn an_address_is_found_in_any_spelling(db: Database) {
 
 async fn a_deactivated_account_cannot_sign_in(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
 
     deactivate(&db, user).await;
 
@@ -43,7 +45,7 @@ async fn a_deactivated_account_cannot_sign_in(db: Database) {
 
 async fn one_of_concurrent_rehashes_of_one_hash_succeeds(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let old_hash = Secret::new("first".to_owned());
     let new: Vec<_> = (0..16).map(|n| Secret::new(format!("second {n}"))).collect();
 
@@ -61,7 +63,7 @@ async fn one_of_concurrent_rehashes_of_one_hash_succeeds(db: Database) {
 
 async fn a_declaration_is_stored_with_its_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
 
     let effects = SideEffects::audit(START, user, "declared");
     let is_declared =
@@ -87,7 +89,7 @@ async fn a_declaration_of_a_missing_account_is_reported_without_effects(db: Data
 }
 
 /// Starts a session of the user that lasts an hour.
-async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
+async fn start_session(db: &Database, user: UserId, token: u8) -> SessionId {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
@@ -97,9 +99,9 @@ async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
 
 async fn a_caller_is_valid_while_session_and_account_are(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let users = [person(&db, "a@b.org").await, person(&db, "c@d.org").await];
+    let users = [create_person(&db, "a@b.org").await, create_person(&db, "c@d.org").await];
     let [gone, inactive] = users;
-    let sessions = [session(&db, gone, 1).await, session(&db, inactive, 2).await];
+    let sessions = [start_session(&db, gone, 1).await, start_session(&db, inactive, 2).await];
 
     for (user, session) in users.into_iter().zip(sessions) {
         let last_moment = START + HOUR - Duration::from_micros(1);
@@ -126,9 +128,9 @@ async fn a_caller_is_valid_while_session_and_account_are(db: Database) {
 
 async fn a_session_is_valid_for_its_own_user_alone(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let ada = person(&db, "a@b.org").await;
-    let bob = person(&db, "c@d.org").await;
-    let adas_session = session(&db, ada, 1).await;
+    let ada = create_person(&db, "a@b.org").await;
+    let bob = create_person(&db, "c@d.org").await;
+    let adas_session = start_session(&db, ada, 1).await;
 
     let state = accounts.caller_state(bob, adas_session, START).await.unwrap();
 

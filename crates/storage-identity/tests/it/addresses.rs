@@ -14,7 +14,7 @@ use pia_storage_identity::{
     AddressesFolded, SqlAccounts, SqlAddresses, SqlInvitations, SqlProviderAccounts, SqlRoles,
 };
 
-use crate::people::{HOUR, START, newcomer, person, remove};
+use crate::people::{HOUR, START, create_person, newcomer, remove};
 
 const TYPED: &str = "karl@bücher.example";
 const SENT: &str = "karl@xn--bcher-kva.example";
@@ -47,7 +47,7 @@ async fn found(db: &Database, email: &str) -> [Option<UserId>; 3] {
 
 /// Stores an account as earlier versions did.
 async fn older(db: &Database, email: &str) -> UserId {
-    let user = person(db, &format!("{}@example.org", UserId::generate())).await;
+    let user = create_person(db, &format!("{}@example.org", UserId::generate())).await;
     let before = (accounts::email.eq(email), accounts::email_folded.eq(email.to_lowercase()));
     let update = diesel::update(accounts::table.find(DbUid(user.0))).set(before);
     let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
@@ -63,7 +63,7 @@ async fn load_address(db: &Database, user: UserId) -> (String, String) {
 }
 
 async fn both_forms_of_a_domain_are_equal(db: Database) {
-    let user = person(&db, SENT).await;
+    let user = create_person(&db, SENT).await;
     let providers = SqlProviderAccounts::new(db.clone());
 
     for email in [TYPED, SENT, "Karl@BÜCHER.example", " karl@XN--Bcher-KVA.EXAMPLE "] {
@@ -156,7 +156,7 @@ async fn colliding_accounts_keep_their_owners(db: Database) {
 
 /// Simulates rows of an older version that runs beside this one.
 async fn colliding_accounts_are_distinguished_by_their_stored_addresses(db: Database) {
-    let sent_user = person(&db, &readable_email(SENT)).await;
+    let sent_user = create_person(&db, &readable_email(SENT)).await;
     let typed = older(&db, TYPED).await;
 
     SqlAddresses::new(db.clone()).fold().await.unwrap();

@@ -16,7 +16,7 @@ use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlApiKeys, SqlSessions};
 
 use crate::people::{
-    START, count_audited, deactivate, fresh, new_session, nothing, person, remove,
+    START, count_audited, create_person, deactivate, fresh, new_session, nothing, remove,
 };
 
 pia_testkit::contract! {
@@ -64,7 +64,7 @@ async fn add(db: &Database, new: NewApiKey, verified: VerifiedProof) -> Credenti
 }
 
 /// Stores the API key of this number, and returns its reference.
-pub(crate) async fn key(db: &Database, user: UserId, number: u8) -> ApiKeyRef {
+pub(crate) async fn create_key(db: &Database, user: UserId, number: u8) -> ApiKeyRef {
     let new = new(db, user, number).await;
     let key = new.entry.id;
     assert_eq!(add(db, new, VerifiedProof::Password).await, CredentialStoreOutcome::Done);
@@ -91,8 +91,8 @@ pub(crate) async fn scope(db: &Database, key_ref: ApiKeyRef, second: u64) -> Opt
 }
 
 async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_only(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
     let later_key = new(&db, ada, 2).await;
     let sooner = new(&db, ada, 1).await;
     let later = NewApiKey {
@@ -115,7 +115,7 @@ async fn a_key_is_found_by_its_hash_and_listed_for_its_owner_only(db: Database) 
 }
 
 async fn concurrent_keys_respect_the_limit(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let session = begin(&db, ada, 100).await;
 
     let calls =
@@ -131,7 +131,7 @@ async fn concurrent_keys_respect_the_limit(db: Database) {
 }
 
 async fn a_consumed_proof_creates_no_key(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
 
     let by_code = add(&db, new(&db, ada, 1).await, VerifiedProof::Code(Step(1))).await;
     let by_paper =
@@ -143,8 +143,8 @@ async fn a_consumed_proof_creates_no_key(db: Database) {
 }
 
 async fn an_ended_or_foreign_session_creates_no_key(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
     let bobs_session = begin(&db, bob, 1).await;
     let mut late = new(&db, ada, 2).await;
     late.entry.created_at = START + Duration::from_hours(2);
@@ -158,9 +158,9 @@ async fn an_ended_or_foreign_session_creates_no_key(db: Database) {
 }
 
 async fn a_key_authenticates_its_owner_until_it_expires(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
-    let endless = key(&db, ada, 1).await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
+    let endless = create_key(&db, ada, 1).await;
     let mut short = new(&db, ada, 2).await;
     short.entry.expires_at = Some(START + Duration::from_secs(10));
     let ending = ApiKeyRef { user: ada, key: short.entry.id };
@@ -177,8 +177,8 @@ async fn a_key_authenticates_its_owner_until_it_expires(db: Database) {
 }
 
 async fn a_key_of_a_deactivated_account_is_rejected(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let key_ref = key(&db, ada, 1).await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let key_ref = create_key(&db, ada, 1).await;
 
     deactivate(&db, ada).await;
 
@@ -186,8 +186,8 @@ async fn a_key_of_a_deactivated_account_is_rejected(db: Database) {
 }
 
 async fn a_key_with_unknown_scopes_is_rejected(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let key_ref = key(&db, ada, 1).await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let key_ref = create_key(&db, ada, 1).await;
 
     let newer = diesel::update(api_keys::table.find(DbUid(key_ref.key.0)))
         .set(api_keys::scopes.eq("ai some-of-it"));
@@ -198,9 +198,9 @@ async fn a_key_with_unknown_scopes_is_rejected(db: Database) {
 }
 
 async fn the_use_of_a_key_is_recorded_at_intervals(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let key_ref = key(&db, ada, 1).await;
-    let other_key = key(&db, ada, 2).await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let key_ref = create_key(&db, ada, 1).await;
+    let other_key = create_key(&db, ada, 2).await;
     let keys = SqlApiKeys::new(db);
     let at = |second| START + Duration::from_secs(second);
     let mut used_at = Vec::new();
@@ -217,10 +217,10 @@ async fn the_use_of_a_key_is_recorded_at_intervals(db: Database) {
 }
 
 async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
-    let key_ref = key(&db, ada, 1).await;
-    let other_key = key(&db, ada, 2).await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
+    let key_ref = create_key(&db, ada, 1).await;
+    let other_key = create_key(&db, ada, 2).await;
     let keys = SqlApiKeys::new(db.clone());
     let remove = async |key| keys.remove(removal(key), removal_effects).await.unwrap();
 
@@ -237,8 +237,8 @@ async fn a_key_is_deleted_once_and_by_its_owner_only(db: Database) {
 }
 
 async fn one_of_concurrent_deletions_is_audited(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let key_ref = key(&db, ada, 1).await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let key_ref = create_key(&db, ada, 1).await;
     let keys = SqlApiKeys::new(db.clone());
 
     let outcomes = join_all((0..8).map(|_| keys.remove(removal(key_ref), removal_effects))).await;
@@ -249,8 +249,8 @@ async fn one_of_concurrent_deletions_is_audited(db: Database) {
 }
 
 async fn keys_are_deleted_with_their_account(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let key_ref = key(&db, ada, 1).await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let key_ref = create_key(&db, ada, 1).await;
 
     remove(&db, ada).await;
 

@@ -15,7 +15,7 @@ use pia_storage_identity::{
 };
 
 use crate::people::{
-    START, count_audited, deactivate, fresh, new_session, nothing, person, remove,
+    START, count_audited, create_person, deactivate, fresh, new_session, nothing, remove,
 };
 
 pia_testkit::contract! {
@@ -83,8 +83,8 @@ async fn begin(db: &Database, user: UserId, token: u8, with: Option<AppPasswordI
 }
 
 async fn an_app_password_is_found_for_its_owner_only(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
     let first_password = new(&db, ada, 1).await;
     let second_password = new(&db, ada, 2).await;
     let id = first_password.id;
@@ -106,7 +106,7 @@ async fn an_app_password_is_found_for_its_owner_only(db: Database) {
 }
 
 async fn concurrent_app_passwords_respect_the_limit(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let session = begin(&db, ada, 100, None).await;
 
     let outcomes = join_all(
@@ -137,7 +137,7 @@ async fn factor_on(db: &Database, user: UserId, code: RecoveryHash) {
 }
 
 async fn a_recovery_code_creates_one_app_password(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let code = RecoveryHash([7; 32]);
     factor_on(&db, ada, code).await;
     let session = begin(&db, ada, 100, None).await;
@@ -155,7 +155,7 @@ async fn a_recovery_code_creates_one_app_password(db: Database) {
 }
 
 async fn without_a_factor_no_code_is_accepted(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
 
     let by_code = add(&db, new(&db, ada, 1).await, VerifiedProof::Code(Step(1))).await;
     let by_paper =
@@ -166,7 +166,7 @@ async fn without_a_factor_no_code_is_accepted(db: Database) {
 }
 
 async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let first_password = new(&db, ada, 1).await;
     let other_password = new(&db, ada, 2).await;
     let id = first_password.id;
@@ -204,8 +204,8 @@ async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Databas
 }
 
 async fn a_foreign_app_password_is_not_deleted(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
     let first_password = new(&db, ada, 1).await;
     let id = first_password.id;
     add(&db, first_password, VerifiedProof::Password).await;
@@ -219,7 +219,7 @@ async fn a_foreign_app_password_is_not_deleted(db: Database) {
 }
 
 async fn a_deleted_or_deactivated_account_gets_no_app_password(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let first_password = new(&db, ada, 1).await;
     deactivate(&db, ada).await;
 
@@ -232,7 +232,7 @@ async fn a_deleted_or_deactivated_account_gets_no_app_password(db: Database) {
 }
 
 async fn app_passwords_are_deleted_with_their_account(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let first_password = new(&db, ada, 1).await;
     let id = first_password.id;
     add(&db, first_password, VerifiedProof::Password).await;
@@ -244,8 +244,8 @@ async fn app_passwords_are_deleted_with_their_account(db: Database) {
 }
 
 async fn a_sessions_start_is_found_by_its_owner(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
     let session = begin(&db, ada, 3, None).await;
     let starts = SqlSessionStarts::new(db.clone());
 
@@ -257,8 +257,8 @@ async fn a_sessions_start_is_found_by_its_owner(db: Database) {
 }
 
 async fn a_proof_is_stored_with_the_session_of_its_owner(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
     let session = begin(&db, ada, 3, None).await;
     let other_session = begin(&db, ada, 4, None).await;
     let starts = SqlSessionStarts::new(db.clone());
@@ -277,8 +277,8 @@ async fn a_proof_is_stored_with_the_session_of_its_owner(db: Database) {
 }
 
 async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
     let bobs_session = begin(&db, bob, 1, None).await;
     let expired_session = begin(&db, ada, 2, None).await;
     let late_password =
@@ -296,7 +296,7 @@ async fn an_ended_or_foreign_session_creates_no_app_password(db: Database) {
 }
 
 async fn sessions_of_app_passwords_are_evicted_before_those_of_their_owner(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let app = new(&db, ada, 1).await;
     let id = app.id;
     let first_session = app.by.session;

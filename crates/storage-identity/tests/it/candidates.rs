@@ -11,7 +11,7 @@ use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlFactors, SqlSessions, SqlSignIns};
 
 use crate::factors::enable;
-use crate::people::{START, deactivate, device, epoch, new_session, nothing, person};
+use crate::people::{START, create_person, deactivate, device, epoch, new_session, nothing};
 
 pia_testkit::contract! {
     a_candidate_is_the_active_account_with_the_address,
@@ -44,8 +44,8 @@ async fn signed_in_from(db: &Database, user: UserId, token: u8, address: &str) {
 }
 
 async fn a_candidate_is_the_active_account_with_the_address(db: Database) {
-    let ada = person(&db, "Ada@example.org").await;
-    person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "Ada@example.org").await;
+    create_person(&db, "bob@example.org").await;
 
     let found_candidate = candidate(&db, " aDA@example.org ", "192.0.2.1", before()).await.unwrap();
     let unknown_candidate = candidate(&db, "eve@example.org", "192.0.2.1", before()).await;
@@ -59,8 +59,8 @@ async fn a_candidate_is_the_active_account_with_the_address(db: Database) {
 }
 
 async fn a_network_is_known_after_a_sign_in(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    create_person(&db, "bob@example.org").await;
     signed_in_from(&db, ada, 1, "192.0.2.1").await;
     let failed = FailedSignIn {
         user: Some(ada),
@@ -84,7 +84,7 @@ async fn a_network_is_known_after_a_sign_in(db: Database) {
 }
 
 async fn addresses_in_one_ipv6_network_are_known_together(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     signed_in_from(&db, ada, 1, "2001:db8:1:2::1").await;
 
     let next_door =
@@ -96,15 +96,15 @@ async fn addresses_in_one_ipv6_network_are_known_together(db: Database) {
 }
 
 async fn a_caller_without_an_address_is_never_known(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     signed_in_from(&db, ada, 1, "nowhere").await;
 
     assert!(!is_known_network(&db, "ada@example.org", "nowhere", before()).await);
 }
 
 async fn an_enabled_factor_is_read_with_its_epoch(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
     SqlFactors::new(db.clone()).begin(bob, b"sealed", START).await.unwrap();
     let without = epoch(&db, ada).await;
     enable(&db, ada).await;

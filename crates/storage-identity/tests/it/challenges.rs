@@ -13,7 +13,7 @@ use pia_storage_identity::{SqlChallenges, SqlFactors, SqlSessions};
 
 use crate::factors::enable;
 use crate::people::{
-    START, count_audited, deactivate, epoch, fresh, new_session, nothing, person, remove,
+    START, count_audited, create_person, deactivate, epoch, fresh, new_session, nothing, remove,
 };
 
 pia_testkit::contract! {
@@ -35,7 +35,7 @@ const LIFETIME: Duration = Duration::from_mins(5);
 
 /// Creates a user with a factor and an open challenge.
 async fn open_challenge(db: &Database) -> (UserId, SqlChallenges) {
-    let user = person(db, "ada@example.org").await;
+    let user = create_person(db, "ada@example.org").await;
     let challenges = SqlChallenges::new(db.clone());
     enable(db, user).await;
     open(db, &challenges, user, TOKEN).await;
@@ -150,7 +150,7 @@ async fn a_stale_proof_leaves_the_challenge_open(db: Database) {
 
 async fn a_challenge_is_redeemed_by_its_own_user_in_time(db: Database) {
     let (user, challenges) = open_challenge(&db).await;
-    let eve = person(&db, "eve@example.org").await;
+    let eve = create_person(&db, "eve@example.org").await;
     enable(&db, eve).await;
     let verified = VerifiedProof::Code(Step(20));
     let at = START + LIFETIME;

@@ -15,7 +15,7 @@ use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlFactors, SqlSessions};
 
 use crate::people::{
-    START, begin_as_of, count_audited, deactivate, device, epoch, only, person, remove,
+    START, begin_as_of, count_audited, create_person, deactivate, device, epoch, only, remove,
 };
 
 pia_testkit::contract! {
@@ -114,7 +114,7 @@ async fn is_accepted(db: &Database, user: UserId, verified: VerifiedProof) -> bo
 }
 
 async fn a_second_enrolment_replaces_the_first(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     let later_time = START + Duration::from_secs(5);
 
@@ -132,7 +132,7 @@ async fn a_second_enrolment_replaces_the_first(db: Database) {
 }
 
 async fn one_of_concurrent_first_codes_enables_the_factor(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     factors.begin(user, b"sealed", START).await.unwrap();
     let session = begin_session(&db, user, 1).await;
@@ -148,7 +148,7 @@ async fn one_of_concurrent_first_codes_enables_the_factor(db: Database) {
 }
 
 async fn a_factor_is_enabled_with_the_confirmed_secret_only(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     factors.begin(user, b"first", START).await.unwrap();
     factors.begin(user, b"second", START).await.unwrap();
@@ -161,7 +161,7 @@ async fn a_factor_is_enabled_with_the_confirmed_secret_only(db: Database) {
 }
 
 async fn an_enabled_factor_is_not_replaced(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
 
@@ -172,7 +172,7 @@ async fn an_enabled_factor_is_not_replaced(db: Database) {
 }
 
 async fn a_step_is_accepted_once_and_none_before_it(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
 
@@ -189,10 +189,10 @@ async fn a_step_is_accepted_once_and_none_before_it(db: Database) {
 }
 
 async fn a_recovery_code_is_accepted_once_of_concurrent_uses(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
-    let other_user = person(&db, "eve@example.org").await;
+    let other_user = create_person(&db, "eve@example.org").await;
     enable(&db, other_user).await;
     let code = VerifiedProof::RecoveryCode(RecoveryHash([3; 32]));
     let new_codes = codes(100..110);
@@ -206,7 +206,7 @@ async fn a_recovery_code_is_accepted_once_of_concurrent_uses(db: Database) {
 }
 
 async fn a_code_spent_for_another_store_is_accepted_once(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
     let session_ref = SessionRef { user, session: begin_session(&db, user, 1).await };
@@ -229,7 +229,7 @@ async fn a_code_spent_for_another_store_is_accepted_once(db: Database) {
 }
 
 async fn new_recovery_codes_replace_the_old_ones(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
     let change = change(user, begin_session(&db, user, 1).await);
@@ -244,7 +244,7 @@ async fn new_recovery_codes_replace_the_old_ones(db: Database) {
 }
 
 async fn one_of_concurrent_calls_disables_the_factor(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
     let session = begin_session(&db, user, 1).await;
@@ -259,7 +259,7 @@ async fn one_of_concurrent_calls_disables_the_factor(db: Database) {
 }
 
 async fn without_an_enabled_factor_no_proof_is_accepted(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     let session = begin_session(&db, user, 1).await;
     let verified = [
@@ -282,9 +282,9 @@ async fn without_an_enabled_factor_no_proof_is_accepted(db: Database) {
 }
 
 async fn a_change_ends_the_other_sessions_of_its_user(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
-    let other_user = person(&db, "eve@example.org").await;
+    let other_user = create_person(&db, "eve@example.org").await;
     enable(&db, user).await;
     for token in [1, 2] {
         begin_session(&db, user, token).await;
@@ -308,7 +308,7 @@ async fn a_change_ends_the_other_sessions_of_its_user(db: Database) {
 }
 
 async fn nothing_changes_for_a_deactivated_account(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
     let session = begin_session(&db, user, 1).await;
@@ -322,7 +322,7 @@ async fn nothing_changes_for_a_deactivated_account(db: Database) {
 }
 
 async fn a_secret_is_resealed_only_if_unchanged(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
 
@@ -335,9 +335,9 @@ async fn a_secret_is_resealed_only_if_unchanged(db: Database) {
 
 async fn factors_that_were_never_enabled_are_swept(db: Database) {
     let factors = SqlFactors::new(db.clone());
-    let on = person(&db, "on@example.org").await;
-    let old_user = person(&db, "old@example.org").await;
-    let new_user = person(&db, "new@example.org").await;
+    let on = create_person(&db, "on@example.org").await;
+    let old_user = create_person(&db, "old@example.org").await;
+    let new_user = create_person(&db, "new@example.org").await;
     enable(&db, on).await;
     factors.begin(old_user, b"sealed", START).await.unwrap();
     factors.begin(new_user, b"sealed", START + Duration::from_secs(1)).await.unwrap();
@@ -351,7 +351,7 @@ async fn factors_that_were_never_enabled_are_swept(db: Database) {
 }
 
 async fn factors_are_deleted_with_their_account(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     enable(&db, user).await;
 
@@ -362,9 +362,9 @@ async fn factors_are_deleted_with_their_account(db: Database) {
 }
 
 async fn an_ended_session_changes_nothing(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
-    let eve = person(&db, "eve@example.org").await;
+    let eve = create_person(&db, "eve@example.org").await;
     let ended = begin_session(&db, user, 1).await;
     let eves_session = begin_session(&db, eve, 2).await;
     end(&db, ended).await;
@@ -392,7 +392,7 @@ async fn an_ended_session_changes_nothing(db: Database) {
 }
 
 async fn each_change_outdates_pending_sign_ins(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     factors.begin(user, b"sealed", START).await.unwrap();
     let session = begin_session(&db, user, 1).await;
@@ -417,7 +417,7 @@ async fn each_change_outdates_pending_sign_ins(db: Database) {
 }
 
 async fn enabling_a_factor_ends_concurrently_started_sessions(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let factors = SqlFactors::new(db.clone());
     factors.begin(user, b"sealed", START).await.unwrap();
     let session = begin_session(&db, user, 99).await;

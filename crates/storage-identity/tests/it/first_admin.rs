@@ -9,7 +9,7 @@ use pia_kernel::SideEffects;
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlFirstAdmin, SqlRoles};
 
-use crate::people::{START, count_audited, newcomer, person};
+use crate::people::{START, count_audited, create_person, newcomer};
 
 pia_testkit::contract! {
     one_of_concurrent_first_administrators_is_created,
@@ -52,7 +52,7 @@ async fn one_of_concurrent_first_administrators_is_created(db: Database) {
 async fn a_first_administrator_exists_once_created_or_granted(db: Database) {
     let store = SqlFirstAdmin::new(db.clone());
     let roles = SqlRoles::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
 
     roles.set_role(user, Role::OrgManager, None, SideEffects::default()).await.unwrap();
     let existed_before = store.exists().await.unwrap();
@@ -71,7 +71,7 @@ async fn a_first_administrator_exists_once_created_or_granted(db: Database) {
 
 async fn the_first_administrator_needs_a_free_address_and_seat(db: Database) {
     let store = SqlFirstAdmin::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let limits = |accounts, admins| SeatLimits { accounts: Some(accounts), admins: Some(admins) };
     let create = async |email, limits| {
         store.create_first_admin(admin(email), limits, SideEffects::default()).await.unwrap()
@@ -93,7 +93,7 @@ async fn the_first_administrator_needs_a_free_address_and_seat(db: Database) {
 async fn a_concurrent_grant_does_not_exceed_the_limit_of_administrators(db: Database) {
     let store = SqlFirstAdmin::new(db.clone());
     let roles = SqlRoles::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
 
     let limits = SeatLimits { accounts: None, admins: Some(1) };
     let create = store.create_first_admin(admin("b@example.org"), limits, SideEffects::default());

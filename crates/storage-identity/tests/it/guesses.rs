@@ -8,7 +8,7 @@ use pia_kernel::{SideEffects, Timestamp};
 use pia_storage::Database;
 use pia_storage_identity::SqlPasswordThrottleStore;
 
-use crate::people::{START, count_audited, person};
+use crate::people::{START, count_audited, create_person};
 
 pia_testkit::contract! {
     concurrent_guesses_respect_the_free_number,
@@ -129,7 +129,7 @@ async fn a_correct_guess_resets_the_counter(db: Database) {
 
 async fn several_counters_are_reset_with_their_effects(db: Database) {
     let guesses = SqlPasswordThrottleStore::new(db.clone());
-    let user = person(&db, "a@b.org").await;
+    let user = create_person(&db, "a@b.org").await;
     for key in ["ada", "ada at home", "bob"] {
         guesses.count(key, RULES, START).await.unwrap();
     }

@@ -11,7 +11,7 @@ use pia_kernel::{GroupId, InvitationId, PageRequest, SideEffects, TimeOrder, Tim
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlInvitations, SqlRoles};
 
-use crate::people::{HOUR, START, count_audited, newcomer, person};
+use crate::people::{HOUR, START, count_audited, create_person, newcomer};
 
 pia_testkit::contract! {
     an_invited_account_has_the_role_and_group_of_its_invitation,
@@ -70,7 +70,7 @@ async fn all(db: &Database, now: Timestamp) -> Vec<InvitationId> {
 }
 
 async fn an_invited_account_has_the_role_and_group_of_its_invitation(db: Database) {
-    let by = person(&db, "root@example.org").await;
+    let by = create_person(&db, "root@example.org").await;
     invite(&db, NewInvitation { by: Some(by), ..invitation(TOKEN, Some("Ada@Example.org")) }).await;
     let new = account_with_invitation(" ADA@example.org ", TOKEN);
     let user = new.account.user;
@@ -132,7 +132,7 @@ async fn an_invitation_expires(db: Database) {
 
 async fn a_failed_registration_does_not_use_up_the_invitation(db: Database) {
     invite(&db, invitation(TOKEN, None)).await;
-    person(&db, "ada@example.org").await;
+    create_person(&db, "ada@example.org").await;
 
     let conflict_outcome =
         register(&db, account_with_invitation("ADA@example.org", TOKEN), None).await;
@@ -146,7 +146,7 @@ async fn a_failed_registration_does_not_use_up_the_invitation(db: Database) {
 }
 
 async fn an_invalid_invitation_reveals_neither_accounts_nor_seats(db: Database) {
-    person(&db, "ada@example.org").await;
+    create_person(&db, "ada@example.org").await;
 
     let known_outcome =
         register(&db, account_with_invitation("ada@example.org", TOKEN), Some(1)).await;

@@ -15,7 +15,7 @@ use pia_storage_identity::{
     SqlAppPasswords, SqlChallenges, SqlFactors, SqlSessions, SqlSignInCodes,
 };
 
-use crate::people::{HOUR, START, new_session, nothing, person, remove};
+use crate::people::{HOUR, START, create_person, new_session, nothing, remove};
 
 pia_testkit::contract! {
     sign_ins_concurrent_with_a_deletion_do_not_fail,
@@ -71,7 +71,7 @@ async fn add_app_password(db: &Database, user: UserId) -> AppPasswordId {
 
 async fn sign_ins_concurrent_with_a_deletion_do_not_fail(db: Database) {
     for round in 0..ROUNDS {
-        let user = person(&db, &format!("ada{round}@example.org")).await;
+        let user = create_person(&db, &format!("ada{round}@example.org")).await;
         let tokens = || (0..6).map(|it| round * 10 + it);
 
         let _outcomes = futures_util::join!(
@@ -92,7 +92,7 @@ async fn sign_ins_concurrent_with_a_deletion_do_not_fail(db: Database) {
 async fn sessions_started_during_the_deletion_of_their_app_password_end_with_it(db: Database) {
     let passwords = SqlAppPasswords::new(db.clone());
     let sessions = SqlSessions::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     for round in 0..ROUNDS {
         let id = add_app_password(&db, user).await;
         let tokens = || (0..8).map(|it| round * 10 + it);

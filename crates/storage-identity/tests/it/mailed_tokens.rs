@@ -14,7 +14,7 @@ use pia_storage::schema::{mailed_tokens, mails};
 use pia_storage::{Database, DbError, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlEmailTokens};
 
-use crate::people::{START, count_audited, deactivate, newcomer, person, remove};
+use crate::people::{START, count_audited, create_person, deactivate, newcomer, remove};
 
 pia_testkit::contract! {
     a_token_has_an_owner_until_it_expires,
@@ -53,7 +53,7 @@ pub(crate) async fn put(db: &Database, user: UserId, token: NewEmailToken) {
 
 /// Creates a user with a token to verify their address.
 async fn with_token(db: &Database) -> (UserId, SqlEmailTokens) {
-    let user = person(db, "ada@example.org").await;
+    let user = create_person(db, "ada@example.org").await;
     put(db, user, token(1, VERIFICATION)).await;
     (user, SqlEmailTokens::new(db.clone()))
 }
@@ -127,7 +127,7 @@ async fn one_of_concurrently_presented_tokens_verifies(db: Database) {
 
 async fn a_foreign_or_unknown_token_verifies_nothing(db: Database) {
     let (user, tokens) = with_token(&db).await;
-    let eve = person(&db, "eve@example.org").await;
+    let eve = create_person(&db, "eve@example.org").await;
 
     assert!(!verify(&tokens, eve, 1, START).await);
     assert!(!verify(&tokens, user, 9, START).await);
@@ -161,7 +161,7 @@ async fn the_last_three_tokens_are_valid(db: Database) {
 }
 
 async fn three_of_concurrently_stored_tokens_are_valid(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
 
     join_all((0..64).map(|it| put(&db, user, token(it, RESET)))).await;
 
@@ -169,7 +169,7 @@ async fn three_of_concurrently_stored_tokens_are_valid(db: Database) {
 }
 
 async fn an_email_is_queued_with_its_token(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let tokens = SqlEmailTokens::new(db.clone());
     let email = QueuedEmail::new("password-reset").to_user(START, user);
     let effects = SideEffects::about(START, user, "asked").and_mail(email);
@@ -181,7 +181,7 @@ async fn an_email_is_queued_with_its_token(db: Database) {
 }
 
 async fn an_email_may_be_queued_without_a_token(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let tokens = SqlEmailTokens::new(db.clone());
     let email = QueuedEmail::new("address-taken").to_user(START, user);
 
@@ -289,7 +289,7 @@ async fn a_new_address_is_stored_as_verified_and_ends_other_links(db: Database) 
 
 async fn a_token_changes_the_address_of_its_user_for_a_day(db: Database) {
     let (user, _) = with_token(&db).await;
-    let eve = person(&db, "eve@example.org").await;
+    let eve = create_person(&db, "eve@example.org").await;
     put(&db, user, token(3, CHANGE)).await;
 
     for (user, number, at) in [(eve, 3, START), (user, 1, START), (user, 3, START + DAY)] {
@@ -305,7 +305,7 @@ async fn a_token_changes_the_address_of_its_user_for_a_day(db: Database) {
 async fn one_of_concurrent_changes_to_one_address_succeeds(db: Database) {
     let mut changes = Vec::new();
     for number in 0..8 {
-        let user = person(&db, &format!("user{number}@example.org")).await;
+        let user = create_person(&db, &format!("user{number}@example.org")).await;
         put(&db, user, token(number, CHANGE)).await;
         changes.push((user, number));
     }

@@ -10,7 +10,7 @@ use pia_kernel::{SideEffects, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlSessions, SqlSignIns};
 
-use crate::people::{START, count_audited, new_session, person};
+use crate::people::{START, count_audited, create_person, new_session};
 
 pia_testkit::contract! {
     the_first_sign_in_is_not_reported,
@@ -42,7 +42,7 @@ async fn sign_in_on(db: &Database, user: UserId, token: u8, device: SignInDevice
 }
 
 async fn the_first_sign_in_is_not_reported(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let failed = FailedSignIn {
         user: Some(ada),
         at: START,
@@ -63,7 +63,7 @@ async fn the_first_sign_in_is_not_reported(db: Database) {
 }
 
 async fn devices_are_identified_by_their_ids(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
 
     let reported = [
         sign_in_on(&db, ada, 1, device(Some("one"), Some("agent"), "192.0.2.1")).await,
@@ -76,7 +76,7 @@ async fn devices_are_identified_by_their_ids(db: Database) {
 }
 
 async fn without_an_id_program_and_network_identify_the_device(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
 
     let reported = [
         sign_in_on(&db, ada, 1, device(None, Some("agent"), "2001:db8:1:2::1")).await,
@@ -93,7 +93,7 @@ async fn without_an_id_program_and_network_identify_the_device(db: Database) {
 }
 
 async fn a_device_that_gets_an_id_stays_the_same(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
 
     let reported = [
         sign_in_on(&db, ada, 1, device(None, None, "192.0.2.1")).await,
@@ -105,8 +105,8 @@ async fn a_device_that_gets_an_id_stays_the_same(db: Database) {
 }
 
 async fn devices_of_other_users_do_not_count(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
     sign_in_on(&db, bob, 1, device(Some("bobs"), None, "192.0.2.1")).await;
     sign_in_on(&db, ada, 2, device(Some("adas"), None, "192.0.2.1")).await;
 

@@ -12,7 +12,9 @@ use pia_storage::Database;
 use pia_storage_identity::{SqlPasskeyChallenges, SqlSessions};
 
 use crate::factors::enable;
-use crate::people::{START, count_audited, deactivate, new_session, nothing, person, remove};
+use crate::people::{
+    START, count_audited, create_person, deactivate, new_session, nothing, remove,
+};
 
 pia_testkit::contract! {
     a_challenge_is_consumed_once_and_in_time,
@@ -60,7 +62,7 @@ async fn take_sign_in(db: &Database, now: Timestamp) -> Option<String> {
 }
 
 async fn a_challenge_is_consumed_once_and_in_time(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let challenges = SqlPasskeyChallenges::new(db.clone());
     let end = START + LIFETIME;
     let just_before = Timestamp::from_micros(end.micros() - 1);
@@ -88,8 +90,8 @@ async fn one_of_concurrent_calls_consumes_a_challenge(db: Database) {
 }
 
 async fn a_challenge_is_bound_to_its_kind_and_user(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let eve = person(&db, "eve@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let eve = create_person(&db, "eve@example.org").await;
     let challenges = SqlPasskeyChallenges::new(db.clone());
 
     open(&db, ada, PASSWORD, TOKEN).await;
@@ -107,7 +109,7 @@ async fn a_challenge_is_bound_to_its_kind_and_user(db: Database) {
 }
 
 async fn a_password_authorizes_repeatedly(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
 
     assert!(open(&db, ada, PASSWORD, TOKEN).await);
     assert!(open(&db, ada, PASSWORD, TokenHash([2; 32])).await);
@@ -115,7 +117,7 @@ async fn a_password_authorizes_repeatedly(db: Database) {
 }
 
 async fn a_code_authorizes_once(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     enable(&db, ada).await;
     let code = PasskeyAuthorization::Evidence(VerifiedProof::Code(Step(20)));
     let paper = PasskeyAuthorization::Evidence(VerifiedProof::RecoveryCode(RecoveryHash([3; 32])));
@@ -132,7 +134,7 @@ async fn a_code_authorizes_once(db: Database) {
 }
 
 async fn one_of_concurrent_uses_of_a_code_is_authorized(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     enable(&db, ada).await;
     let db = &db;
     let code = PasskeyAuthorization::Evidence(VerifiedProof::Code(Step(20)));
@@ -143,8 +145,8 @@ async fn one_of_concurrent_uses_of_a_code_is_authorized(db: Database) {
 }
 
 async fn only_a_new_session_authorizes(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let eve = person(&db, "eve@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let eve = create_person(&db, "eve@example.org").await;
     let new = new_session(ada, TokenHash([1; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
@@ -164,7 +166,7 @@ async fn only_a_new_session_authorizes(db: Database) {
 }
 
 async fn a_deactivated_account_opens_no_challenge(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
 
     deactivate(&db, ada).await;
 
@@ -185,7 +187,7 @@ async fn expired_challenges_are_swept(db: Database) {
 }
 
 async fn challenges_are_deleted_with_their_account(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     open(&db, ada, PASSWORD, TOKEN).await;
 
     remove(&db, ada).await;

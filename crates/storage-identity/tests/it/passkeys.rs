@@ -14,7 +14,8 @@ use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlPasskeys, SqlSessions};
 
 use crate::people::{
-    START, begin_as_of, count_audited, deactivate, epoch, fresh, new_session, only, person, remove,
+    START, begin_as_of, count_audited, create_person, deactivate, epoch, fresh, new_session, only,
+    remove,
 };
 
 pia_testkit::contract! {
@@ -38,11 +39,11 @@ pia_testkit::contract! {
 
 /// Creates a user with a session, and a store of passkeys.
 async fn ada(db: &Database) -> (UserId, SessionId, SqlPasskeys) {
-    let user = person(db, "ada@example.org").await;
-    (user, session(db, user, 1).await, SqlPasskeys::new(db.clone()))
+    let user = create_person(db, "ada@example.org").await;
+    (user, start_session(db, user, 1).await, SqlPasskeys::new(db.clone()))
 }
 
-async fn session(db: &Database, user: UserId, number: u8) -> SessionId {
+async fn start_session(db: &Database, user: UserId, number: u8) -> SessionId {
     let new = new_session(user, TokenHash([number; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
@@ -52,7 +53,7 @@ async fn session(db: &Database, user: UserId, number: u8) -> SessionId {
 
 /// Stores a passkey of the user.
 pub(crate) async fn add_to(db: &Database, user: UserId) {
-    let session = session(db, user, 250).await;
+    let session = start_session(db, user, 250).await;
     let store = SqlPasskeys::new(db.clone());
     let change = FactorChange { effects: SideEffects::default(), ..change(user, session, "added") };
     assert_eq!(store.add(change, passkey(1, 0), 10).await.unwrap(), PasskeyCreationOutcome::Stored);
@@ -117,7 +118,7 @@ async fn passkeys_are_listed_in_the_order_they_were_added(db: Database) {
     let (user, session, passkeys) = ada(&db).await;
     let first_passkey = passkey(1, 0);
     let second_passkey = passkey(2, 5);
-    let eve = person(&db, "eve@example.org").await;
+    let eve = create_person(&db, "eve@example.org").await;
 
     assert_eq!(add(&db, user, session, &first_passkey).await, PasskeyCreationOutcome::Stored);
     assert_eq!(add(&db, user, session, &second_passkey).await, PasskeyCreationOutcome::Stored);
@@ -154,8 +155,8 @@ async fn a_passkey_is_found_by_its_credential_id(db: Database) {
 async fn one_of_concurrent_passkeys_of_one_credential_is_stored(db: Database) {
     let mut people = Vec::new();
     for number in 0..16 {
-        let user = person(&db, &format!("{number}@example.org")).await;
-        people.push((user, session(&db, user, number).await));
+        let user = create_person(&db, &format!("{number}@example.org")).await;
+        people.push((user, start_session(&db, user, number).await));
     }
     let db = &db;
 
@@ -182,12 +183,12 @@ async fn concurrent_passkeys_respect_the_limit(db: Database) {
 
 async fn a_change_ends_the_other_sessions_and_writes_its_effects(db: Database) {
     let (user, first, _) = ada(&db).await;
-    session(&db, user, 2).await;
+    start_session(&db, user, 2).await;
     let new_passkey = passkey(1, 0);
 
     add(&db, user, first, &new_passkey).await;
     let after_adding = (live(&db, user).await, count_audited(&db, user, "ended").await);
-    session(&db, user, 3).await;
+    start_session(&db, user, 3).await;
     remove_passkey(&db, user, first, new_passkey.id).await;
     let after_removing = (live(&db, user).await, count_audited(&db, user, "ended").await);
 
@@ -200,8 +201,8 @@ async fn a_change_ends_the_other_sessions_and_writes_its_effects(db: Database) {
 
 async fn an_ended_session_changes_nothing(db: Database) {
     let (user, first, passkeys) = ada(&db).await;
-    let eve = person(&db, "eve@example.org").await;
-    let eves = session(&db, eve, 2).await;
+    let eve = create_person(&db, "eve@example.org").await;
+    let eves = start_session(&db, eve, 2).await;
     let new_passkey = passkey(1, 0);
     add(&db, user, first, &new_passkey).await;
 
@@ -217,8 +218,8 @@ async fn an_ended_session_changes_nothing(db: Database) {
 
 async fn a_foreign_passkey_is_not_removed(db: Database) {
     let (user, session_of_ada, passkeys) = ada(&db).await;
-    let eve = person(&db, "eve@example.org").await;
-    let eves = session(&db, eve, 2).await;
+    let eve = create_person(&db, "eve@example.org").await;
+    let eves = start_session(&db, eve, 2).await;
     let new_passkey = passkey(1, 0);
     add(&db, user, session_of_ada, &new_passkey).await;
 
@@ -265,7 +266,7 @@ async fn a_counter_only_increases(db: Database) {
 
 async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
     let (user, session, store) = ada(&db).await;
-    let bob = person(&db, "bob@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
     let new_passkey = passkey(1, 7);
     add(&db, user, session, &new_passkey).await;
     record_use(&db, user, new_passkey.id, 7).await;

@@ -22,7 +22,7 @@ use crate::factors::enable;
 use crate::mailed_tokens::{put, token};
 use crate::passkeys;
 use crate::people::{
-    START, begin_as_of, count_audited, deactivate, epoch, fresh, new_session, only, person,
+    START, begin_as_of, count_audited, create_person, deactivate, epoch, fresh, new_session, only,
 };
 
 pia_testkit::contract! {
@@ -90,7 +90,7 @@ fn change(by: SessionRef, old: &str, new: &str) -> PasswordChange {
 
 /// Creates a user whose stored hash is `first`, with a token for a reset.
 async fn forgetful(db: &Database) -> (UserId, SqlPasswords) {
-    let user = person(db, "ada@example.org").await;
+    let user = create_person(db, "ada@example.org").await;
     put(db, user, token(1, RESET)).await;
     (user, SqlPasswords::new(db.clone()))
 }
@@ -182,7 +182,7 @@ async fn one_of_concurrently_presented_tokens_resets(db: Database) {
 
 async fn a_foreign_wrong_or_expired_token_resets_nothing(db: Database) {
     let (user, passwords) = forgetful(&db).await;
-    let eve = person(&db, "eve@example.org").await;
+    let eve = create_person(&db, "eve@example.org").await;
     put(&db, user, token(2, EmailTokenPurpose::Verification)).await;
     let late_reset = PasswordReset { at: token(1, RESET).expires_at, ..reset(user, 1, "second") };
 
@@ -206,7 +206,7 @@ async fn a_reset_revokes_possibly_compromised_access(db: Database) {
 
     put(&db, user, token(2, RESET)).await;
     add_app_password(&db, user).await;
-    let of_a_script = api_keys::key(&db, user, 8).await;
+    let of_a_script = api_keys::create_key(&db, user, 8).await;
     let previous_scope = api_keys::scope(&db, of_a_script, 1).await;
 
     assert!(passwords.reset(reset(user, 1, "second")).await.unwrap());
@@ -225,10 +225,10 @@ async fn a_reset_keeps_the_factor_and_passkeys_of_a_verified_account(db: Databas
     assert!(tokens.verify(user, TokenHash([9; 32]), START, SideEffects::default()).await.unwrap());
 
     passkeys::add_to(&db, user).await;
-    let eve = person(&db, "eve@example.org").await;
+    let eve = create_person(&db, "eve@example.org").await;
     enable(&db, user).await;
     let hers = begin_session(&db, eve, 101).await;
-    let of_her_script = api_keys::key(&db, eve, 8).await;
+    let of_her_script = api_keys::create_key(&db, eve, 8).await;
     put(&db, eve, token(2, RESET)).await;
     add_app_password(&db, eve).await;
 
@@ -324,7 +324,7 @@ async fn a_change_keeps_app_passwords_and_keys_and_ends_pending_flows(db: Databa
     let by = begin_session(&db, user, 101).await;
     put(&db, user, token(2, EmailTokenPurpose::Verification)).await;
     add_app_password(&db, user).await;
-    let of_a_script = api_keys::key(&db, user, 8).await;
+    let of_a_script = api_keys::create_key(&db, user, 8).await;
 
     let remaining_access = passwords.change(change(by, "first", "second")).await.unwrap();
 
@@ -339,9 +339,10 @@ async fn a_change_revokes_app_passwords_and_keys_on_demand(db: Database) {
     let (user, passwords) = forgetful(&db).await;
     let by = begin_session(&db, user, 101).await;
     add_app_password(&db, user).await;
-    let revoked_keys = [api_keys::key(&db, user, 8).await, api_keys::key(&db, user, 9).await];
-    let other_user = person(&db, "bob@example.org").await;
-    let of_other = api_keys::key(&db, other_user, 10).await;
+    let revoked_keys =
+        [api_keys::create_key(&db, user, 8).await, api_keys::create_key(&db, user, 9).await];
+    let other_user = create_person(&db, "bob@example.org").await;
+    let of_other = api_keys::create_key(&db, other_user, 10).await;
 
     let change = PasswordChange { revoke_app_access: true, ..change(by, "first", "second") };
     let remaining_access = passwords.change(change).await.unwrap();
@@ -416,7 +417,7 @@ async fn a_reset_ends_concurrent_sign_ins_with_the_previous_password(db: Databas
 }
 
 async fn rehashing_does_not_outdate_sign_ins(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let accounts = SqlAccounts::new(db.clone());
     let previous_epoch = epoch(&db, user).await;
 

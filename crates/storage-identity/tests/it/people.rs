@@ -88,7 +88,7 @@ pub(crate) fn newcomer(email: &str) -> NewAccount {
 }
 
 /// Stores an account with this address, and returns its id.
-pub(crate) async fn person(db: &Database, email: &str) -> UserId {
+pub(crate) async fn create_person(db: &Database, email: &str) -> UserId {
     let new = newcomer(email);
     let accounts = SqlAccounts::new(db.clone());
     let user = new.account.user;

@@ -15,7 +15,7 @@ use pia_storage::schema::provider_flows;
 use pia_storage::{Database, DbError, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlProviderAccounts, SqlProviderFlows};
 
-use crate::people::{START, deactivate, person, remove};
+use crate::people::{START, create_person, deactivate, remove};
 
 pia_testkit::contract! {
     a_sign_in_continues_with_its_stored_state,
@@ -187,7 +187,7 @@ async fn an_account_is_found_by_provider_issuer_and_subject(db: Database) {
 
 async fn an_address_is_taken_in_any_case_even_by_a_deactivated_account(db: Database) {
     let (_, accounts) = known(&db).await;
-    let former_user = person(&db, "gone@example.org").await;
+    let former_user = create_person(&db, "gone@example.org").await;
     deactivate(&db, former_user).await;
 
     assert!(accounts.has_address(" ADA@Example.org").await.unwrap());

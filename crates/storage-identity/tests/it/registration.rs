@@ -6,7 +6,7 @@ use pia_kernel::SideEffects;
 use pia_storage::Database;
 use pia_storage_identity::SqlAccounts;
 
-use crate::people::{START, count_audited, deactivate, newcomer, person};
+use crate::people::{START, count_audited, create_person, deactivate, newcomer};
 
 pia_testkit::contract! {
     one_of_concurrent_registrations_of_one_address_is_stored,
@@ -51,7 +51,7 @@ async fn concurrent_registrations_do_not_exceed_the_seats(db: Database) {
 
 async fn a_deactivated_account_takes_no_seat_but_keeps_its_address(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    let former_user = person(&db, "gone@example.org").await;
+    let former_user = create_person(&db, "gone@example.org").await;
     deactivate(&db, former_user).await;
 
     let taken_address =
@@ -77,7 +77,7 @@ async fn an_account_is_stored_with_its_effects(db: Database) {
 
 async fn a_refused_registration_leaves_no_effects(db: Database) {
     let accounts = SqlAccounts::new(db.clone());
-    person(&db, "ada@example.org").await;
+    create_person(&db, "ada@example.org").await;
     let namesake = newcomer("ADA@example.org");
     let latecomer = newcomer("late@example.org");
     let namesake_id = namesake.account.user;

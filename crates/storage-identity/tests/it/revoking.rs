@@ -10,7 +10,7 @@ use pia_kernel::{Cursor, PageRequest, SessionId, SideEffects, Timestamp, UserId}
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
 
-use crate::people::{HOUR, START, count_audited, new_session, only, person};
+use crate::people::{HOUR, START, count_audited, create_person, new_session, only};
 
 pia_testkit::contract! {
     live_sessions_are_listed_in_pages_newest_first,
@@ -40,7 +40,7 @@ struct Person {
 
 impl Person {
     async fn new(db: &Database, salt: u8) -> Self {
-        let user = person(db, &format!("{salt}@example.org")).await;
+        let user = create_person(db, &format!("{salt}@example.org")).await;
         Self { sessions: SqlSessions::new(db.clone()), user, salt }
     }
 

@@ -13,7 +13,7 @@ use pia_storage::schema::{mailed_tokens, passkey_challenges, sign_in_codes};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_identity::{SqlAccounts, SqlChallenges, SqlRoles, SqlSessions};
 
-use crate::people::{HOUR, START, count_audited, device, new_session, only, person};
+use crate::people::{HOUR, START, count_audited, create_person, device, new_session, only};
 
 pia_testkit::contract! {
     a_role_is_granted_once_with_its_effects,
@@ -39,7 +39,7 @@ fn nothing() -> SideEffects {
 async fn people(db: &Database, role: Role, many: usize) -> Vec<UserId> {
     let mut people = Vec::new();
     for n in 0..many {
-        let user = person(db, &format!("{n}@{}.org", role.name())).await;
+        let user = create_person(db, &format!("{n}@{}.org", role.name())).await;
         let grant_outcome =
             SqlRoles::new(db.clone()).set_role(user, role, None, nothing()).await.unwrap();
         assert_eq!(grant_outcome, RoleChangeOutcome::Done);
@@ -63,7 +63,7 @@ async fn deactivate(db: &Database, user: UserId) -> DeactivationOutcome {
 
 async fn a_role_is_granted_once_with_its_effects(db: Database) {
     let roles = SqlRoles::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
 
     for _ in 0..2 {
         let effects = SideEffects::about(START, user, "granted");
@@ -165,7 +165,7 @@ async fn a_missing_account_is_reported_without_effects(db: Database) {
 async fn deactivation_ends_sessions_and_challenges(db: Database) {
     let sessions = SqlSessions::new(db.clone());
     let challenges = SqlChallenges::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let session = new_session(user, TokenHash([1; 32]), START);
     let id = session.session;
     sessions.begin(session, 10, nothing(), only(|_, _| nothing())).await.unwrap();
@@ -242,8 +242,8 @@ async fn pending(db: &Database) -> [i64; 3] {
 }
 
 async fn deactivation_deletes_pending_links_codes_and_challenges(db: Database) {
-    let ada = person(&db, "ada@b.org").await;
-    let bob = person(&db, "bob@b.org").await;
+    let ada = create_person(&db, "ada@b.org").await;
+    let bob = create_person(&db, "bob@b.org").await;
     insert_pending(&db, ada, 1).await;
     insert_pending(&db, bob, 2).await;
     assert_eq!(pending(&db).await, [2, 2, 2]);
@@ -255,7 +255,7 @@ async fn deactivation_deletes_pending_links_codes_and_challenges(db: Database) {
 
 async fn no_concurrently_started_session_outlives_a_deactivation(db: Database) {
     let sessions = SqlSessions::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
 
     let begin = (0..16).map(|n| {
         let session = new_session(user, TokenHash([n; 32]), START);

@@ -11,7 +11,7 @@ use pia_kernel::{PageRequest, SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlAccounts, SqlSessions};
 
-use crate::people::{START, count_audited, deactivate, device, new_session, only, person};
+use crate::people::{START, count_audited, create_person, deactivate, device, new_session, only};
 
 pia_testkit::contract! {
     concurrent_presentations_of_one_token_have_one_successor,
@@ -39,7 +39,7 @@ struct Chain {
 
 impl Chain {
     async fn start(db: &Database, salt: u8) -> Self {
-        let user = person(db, &format!("{salt}@example.org")).await;
+        let user = create_person(db, &format!("{salt}@example.org")).await;
         let chain = Self { db: db.clone(), user, session: SessionId::generate(), salt };
         let new = new_session(user, chain.hash(1), START);
         let new = NewSession { session: chain.session, ..new };

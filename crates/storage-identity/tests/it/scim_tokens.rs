@@ -8,7 +8,7 @@ use pia_kernel::{ScimTokenId, SideEffects, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlScimTokens;
 
-use crate::people::{HOUR, START, person, remove};
+use crate::people::{HOUR, START, create_person, remove};
 
 pia_testkit::contract! {
     a_token_is_found_by_its_hash_until_it_is_removed,
@@ -35,7 +35,7 @@ async fn add(store: &SqlScimTokens, new: NewScimToken, max: usize) -> bool {
 
 async fn a_token_is_found_by_its_hash_until_it_is_removed(db: Database) {
     let store = SqlScimTokens::new(db.clone());
-    let admin = person(&db, "ada@example.org").await;
+    let admin = create_person(&db, "ada@example.org").await;
     let new = new_token(admin, 1);
     assert!(add(&store, new.clone(), 20).await);
 
@@ -53,7 +53,7 @@ async fn a_token_is_found_by_its_hash_until_it_is_removed(db: Database) {
 
 async fn of_concurrent_additions_no_more_are_stored_than_allowed(db: Database) {
     let store = SqlScimTokens::new(db.clone());
-    let admin = person(&db, "ada@example.org").await;
+    let admin = create_person(&db, "ada@example.org").await;
 
     let outcomes = join_all((0..16).map(|it| add(&store, new_token(admin, it), 5))).await;
 
@@ -63,7 +63,7 @@ async fn of_concurrent_additions_no_more_are_stored_than_allowed(db: Database) {
 
 async fn the_use_of_a_token_is_stored_once_in_an_interval(db: Database) {
     let store = SqlScimTokens::new(db.clone());
-    let admin = person(&db, "ada@example.org").await;
+    let admin = create_person(&db, "ada@example.org").await;
     let new = new_token(admin, 1);
     add(&store, new.clone(), 20).await;
     let minute = Duration::from_mins(1);
@@ -79,7 +79,7 @@ async fn the_use_of_a_token_is_stored_once_in_an_interval(db: Database) {
 
 async fn a_token_outlives_the_administrator_who_created_it(db: Database) {
     let store = SqlScimTokens::new(db.clone());
-    let admin = person(&db, "ada@example.org").await;
+    let admin = create_person(&db, "ada@example.org").await;
     add(&store, new_token(admin, 1), 20).await;
 
     remove(&db, admin).await;

@@ -15,7 +15,7 @@ use pia_storage_identity::{
 };
 
 use crate::mailed_tokens;
-use crate::people::{HOUR, START, count_audited, deactivate, person};
+use crate::people::{HOUR, START, count_audited, create_person, deactivate};
 
 pia_testkit::contract! {
     an_account_is_listed_under_its_address_until_a_client_names_it,
@@ -72,7 +72,7 @@ async fn names(store: &SqlScimUsers, conditions: &[ScimUserCondition]) -> Vec<St
 
 async fn an_account_is_listed_under_its_address_until_a_client_names_it(db: Database) {
     let store = SqlScimUsers::new(db.clone());
-    let user = person(&db, "Ada@Example.org").await;
+    let user = create_person(&db, "Ada@Example.org").await;
     assert_eq!(names(&store, &[]).await, ["Ada@Example.org"]);
 
     let changes = vec![
@@ -107,7 +107,7 @@ async fn a_created_user_is_an_account_without_a_credential(db: Database) {
 
 async fn names_ids_and_addresses_are_unique(db: Database) {
     let store = SqlScimUsers::new(db.clone());
-    let other_user = person(&db, "eve@example.org").await;
+    let other_user = create_person(&db, "eve@example.org").await;
     let id = ScimUserChange::ExternalId(Some("00u1".to_owned()));
     let ada = new_user(&[user_name("ada@example.org"), id.clone()]);
     create(&store, ada.clone()).await;
@@ -145,7 +145,7 @@ async fn of_many_who_create_one_user_at_once_one_does(db: Database) {
 
 async fn of_many_changes_at_once_none_is_lost(db: Database) {
     let store = SqlScimUsers::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let text = |it: &str| Some(it.to_owned());
 
     let calls = (0..20).map(|it| {
@@ -169,7 +169,7 @@ async fn of_many_changes_at_once_none_is_lost(db: Database) {
 
 async fn a_change_of_another_version_is_refused(db: Database) {
     let store = SqlScimUsers::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let expected = Some(store.find(user).await.unwrap().unwrap().version());
 
     let calls = (0..8).map(|it| {
@@ -185,7 +185,7 @@ async fn a_change_of_another_version_is_refused(db: Database) {
 
 async fn an_administrators_address_stays(db: Database) {
     let store = SqlScimUsers::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let roles = SqlRoles::new(db.clone());
     roles.set_role(user, Role::KbManager, None, SideEffects::default()).await.unwrap();
 
@@ -200,7 +200,8 @@ async fn an_administrators_address_stays(db: Database) {
 async fn a_change_happens_with_the_deactivation_or_not_at_all(db: Database) {
     let store = SqlScimUsers::new(db.clone());
     let roles = SqlRoles::new(db.clone());
-    let admins = [person(&db, "ada@example.org").await, person(&db, "eve@example.org").await];
+    let admins =
+        [create_person(&db, "ada@example.org").await, create_person(&db, "eve@example.org").await];
     for user in admins {
         roles.set_role(user, Role::Admin, None, SideEffects::default()).await.unwrap();
     }
@@ -228,7 +229,7 @@ async fn a_change_happens_with_the_deactivation_or_not_at_all(db: Database) {
 async fn only_users_without_an_administrative_role_are_reactivated(db: Database) {
     let store = SqlScimUsers::new(db.clone());
     let roles = SqlRoles::new(db.clone());
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     deactivate(&db, user).await;
     let activation = ActivationChange::Reactivate(SeatLimits::default(), SideEffects::default());
     let reactivation = ScimUserEdit { activation: Some(activation), ..edit(user, Vec::new()) };
@@ -244,7 +245,7 @@ async fn only_users_without_an_administrative_role_are_reactivated(db: Database)
 async fn a_new_address_is_as_verified_as_the_one_before(db: Database) {
     let store = SqlScimUsers::new(db.clone());
     let roles = SqlRoles::new(db.clone());
-    let unverified = person(&db, "ada@example.org").await;
+    let unverified = create_person(&db, "ada@example.org").await;
     let created = new_user(&[user_name("bob@example.org")]);
     create(&store, created.clone()).await;
 
@@ -286,7 +287,7 @@ async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) 
 async fn conditions_select_users(db: Database) {
     use ScimUserCondition::{Active, ChangedAfter, Id, Never, Present, Text};
     let store = SqlScimUsers::new(db.clone());
-    let eve = person(&db, "eve@example.org").await;
+    let eve = create_person(&db, "eve@example.org").await;
     let ada = new_user(&[
         user_name("ada_l"),
         ScimUserChange::Email("ada@example.com".to_owned()),
@@ -350,7 +351,7 @@ async fn an_inactive_user_takes_no_seat(db: Database) {
 async fn of_many_first_sign_ins_at_a_provider_one_is_linked(db: Database) {
     let ada = new_user(&[user_name("ada@example.org")]);
     create(&SqlScimUsers::new(db.clone()), ada.clone()).await;
-    let other_user = person(&db, "eve@example.org").await;
+    let other_user = create_person(&db, "eve@example.org").await;
     let accounts = SqlProviderAccounts::new(db.clone());
     let sign_in = |email: &str, subject: String| ProvisionedSignIn {
         provider: Provider::EntraId,

@@ -8,7 +8,7 @@ use pia_kernel::{SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::SqlSessions;
 
-use crate::people::{HOUR, START, count_audited, new_session, only, person, remove};
+use crate::people::{HOUR, START, count_audited, create_person, new_session, only, remove};
 
 pia_testkit::contract! {
     the_ten_latest_of_concurrent_sessions_stay,
@@ -47,7 +47,7 @@ async fn alive(db: &Database, tokens: std::ops::Range<u8>) -> Vec<u8> {
 }
 
 async fn the_ten_latest_of_concurrent_sessions_stay(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
 
     let calls = (0..64).map(|n| begin(&db, user, n, START + Duration::from_secs(n.into())));
     let outcomes = join_all(calls).await;
@@ -59,7 +59,7 @@ async fn the_ten_latest_of_concurrent_sessions_stay(db: Database) {
 }
 
 async fn an_expired_session_does_not_count(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     begin(&db, user, 0, START).await;
 
     for token in 1..11 {
@@ -71,8 +71,8 @@ async fn an_expired_session_does_not_count(db: Database) {
 }
 
 async fn sessions_of_others_do_not_count(db: Database) {
-    let first_user = person(&db, "a@b.org").await;
-    let other_user = person(&db, "c@d.org").await;
+    let first_user = create_person(&db, "a@b.org").await;
+    let other_user = create_person(&db, "c@d.org").await;
 
     for token in 0..10 {
         begin(&db, first_user, token, START).await;
@@ -92,7 +92,7 @@ async fn a_session_of_a_missing_account_does_not_start(db: Database) {
 }
 
 async fn a_session_is_ended_once_by_its_token(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let sessions = SqlSessions::new(db.clone());
     begin(&db, user, 1, START).await;
     let token = TokenHash([1; 32]);
@@ -108,7 +108,7 @@ async fn a_session_is_ended_once_by_its_token(db: Database) {
 }
 
 async fn expired_sessions_are_swept(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let sessions = SqlSessions::new(db.clone());
     for token in 0..5 {
         begin(&db, user, token, START + Duration::from_secs(token.into())).await;
@@ -121,7 +121,7 @@ async fn expired_sessions_are_swept(db: Database) {
 }
 
 async fn sessions_are_deleted_with_their_account(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     begin(&db, user, 1, START).await;
 
     remove(&db, user).await;

@@ -10,7 +10,9 @@ use pia_kernel::{SessionId, SideEffects, Timestamp, UserId};
 use pia_storage::Database;
 use pia_storage_identity::{SqlSessions, SqlSignInCodes};
 
-use crate::people::{START, count_audited, deactivate, new_session, nothing, person, remove};
+use crate::people::{
+    START, count_audited, create_person, deactivate, new_session, nothing, remove,
+};
 
 pia_testkit::contract! {
     a_code_is_redeemed_by_its_challenge_in_time,
@@ -29,7 +31,7 @@ const CHALLENGE: CodeChallenge = CodeChallenge([2; 32]);
 const LIFETIME: Duration = Duration::from_mins(2);
 
 async fn issue_code(db: &Database) -> (UserId, SqlSignInCodes) {
-    let user = person(db, "ada@example.org").await;
+    let user = create_person(db, "ada@example.org").await;
     let codes = SqlSignInCodes::new(db.clone());
     put(&codes, user, CODE).await;
     (user, codes)
@@ -49,7 +51,7 @@ async fn present(codes: &SqlSignInCodes, at: Timestamp) -> CodeRedemptionOutcome
 }
 
 /// Starts a session for the code.
-async fn session(db: &Database, user: UserId, token: u8) -> SessionId {
+async fn start_session(db: &Database, user: UserId, token: u8) -> SessionId {
     let new = new_session(user, TokenHash([token; 32]), START);
     let session = new.session;
     let sessions = SqlSessions::new(db.clone());
@@ -67,7 +69,7 @@ async fn a_code_is_redeemed_by_its_challenge_in_time(db: Database) {
     let redemption_outcome = present(&codes, START + LIFETIME - Duration::from_micros(1)).await;
 
     assert_eq!(redemption_outcome, CodeRedemptionOutcome::Redeemed(user));
-    assert!(codes.settle(CODE, session(&db, user, 9).await).await.unwrap());
+    assert!(codes.settle(CODE, start_session(&db, user, 9).await).await.unwrap());
     assert!(is_live(&db, 9).await);
 }
 
@@ -91,8 +93,8 @@ async fn a_failed_attempt_invalidates_the_code(db: Database) {
 async fn a_replayed_code_ends_the_session_it_started(db: Database) {
     let (user, codes) = issue_code(&db).await;
     present(&codes, START).await;
-    codes.settle(CODE, session(&db, user, 9).await).await.unwrap();
-    session(&db, user, 10).await;
+    codes.settle(CODE, start_session(&db, user, 9).await).await.unwrap();
+    start_session(&db, user, 10).await;
 
     // Long after, and without a challenge.
     let repeated_outcome =
@@ -128,7 +130,7 @@ async fn concurrent_presentations_redeem_one_code_and_start_no_session(db: Datab
 }
 
 async fn no_concurrently_settled_session_outlives_a_replay(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let codes = SqlSignInCodes::new(db.clone());
     let codes = &codes;
     let db = &db;
@@ -140,7 +142,7 @@ async fn no_concurrently_settled_session_outlives_a_replay(db: Database) {
         let first_outcome =
             codes.redeem(hash, Some(CHALLENGE), START, replay_effects).await.unwrap();
         assert_eq!(first_outcome, CodeRedemptionOutcome::Redeemed(user));
-        let session = session(db, user, it).await;
+        let session = start_session(db, user, it).await;
         let (settled, again) = futures_util::join!(
             codes.settle(hash, session),
             codes.redeem(hash, Some(CHALLENGE), START, replay_effects)

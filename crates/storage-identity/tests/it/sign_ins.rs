@@ -13,7 +13,7 @@ use pia_storage::schema::{audit_entries, audit_identities, sign_ins};
 use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_identity::{SqlSessions, SqlSignIns};
 
-use crate::people::{HOUR, START, device, new_session, nothing, person, remove};
+use crate::people::{HOUR, START, create_person, device, new_session, nothing, remove};
 
 pia_testkit::contract! {
     a_sign_in_is_stored_longer_than_its_session,
@@ -75,7 +75,7 @@ async fn audited_subjects(db: &Database) -> Vec<Option<DbUid>> {
 }
 
 async fn a_sign_in_is_stored_longer_than_its_session(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let session = begin(&db, user).await;
 
     SqlSessions::new(db.clone()).sweep(START + HOUR).await.unwrap();
@@ -96,8 +96,8 @@ async fn a_refused_session_start_records_no_sign_in(db: Database) {
 }
 
 async fn a_failure_is_stored_for_its_account(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
-    let bob = person(&db, "bob@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
+    let bob = create_person(&db, "bob@example.org").await;
 
     SqlSignIns::new(db.clone()).record_failure(failure(Some(ada), START), audit).await.unwrap();
 
@@ -120,7 +120,7 @@ async fn a_failure_without_an_account_is_not_stored(db: Database) {
 }
 
 async fn every_failure_is_audited(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let missing_user = UserId::generate();
     let log = SqlSignIns::new(db.clone());
 
@@ -136,7 +136,7 @@ async fn every_failure_is_audited(db: Database) {
 }
 
 async fn a_failure_that_cannot_be_audited_is_not_stored(db: Database) {
-    let ada = person(&db, "ada@example.org").await;
+    let ada = create_person(&db, "ada@example.org").await;
     let statement = diesel::sql_query("DROP TABLE audit_identities");
     let dropped: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| statement.execute(conn).await?);
@@ -148,7 +148,7 @@ async fn a_failure_that_cannot_be_audited_is_not_stored(db: Database) {
 }
 
 async fn attempts_are_listed_in_pages_newest_first(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let log = SqlSignIns::new(db.clone());
     // Three at a time, so that the time alone does not sort them.
     for second in [2, 0, 1, 1, 2, 0, 0, 1, 2] {
@@ -171,7 +171,7 @@ async fn attempts_are_listed_in_pages_newest_first(db: Database) {
 }
 
 async fn old_attempts_are_swept(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let log = SqlSignIns::new(db.clone());
     for second in 0..5 {
         log.record_failure(failure(Some(user), START + Duration::from_secs(second)), audit)
@@ -187,7 +187,7 @@ async fn old_attempts_are_swept(db: Database) {
 }
 
 async fn attempts_are_deleted_with_their_account(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     begin(&db, user).await;
     SqlSignIns::new(db.clone()).record_failure(failure(Some(user), START), audit).await.unwrap();
 

@@ -15,7 +15,7 @@ use pia_kernel::{QueuedEmail, SideEffects, Timestamp, UserId};
 use pia_storage::{Conn, Database, DatabaseKind};
 use pia_storage_identity::{SqlAccounts, SqlPasswordThrottleStore, SqlRateLimitStore, SqlSessions};
 
-use crate::people::{START, count_audited, device, new_session, person};
+use crate::people::{START, count_audited, create_person, device, new_session};
 
 pia_testkit::contract! {
     a_sign_in_takes_six_round_trips_to_the_database,
@@ -112,7 +112,7 @@ async fn begin(db: &Database, user: UserId, token: u8, now: Timestamp) {
 }
 
 async fn a_sign_in_takes_six_round_trips_to_the_database(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     let counter = QueryCounter::of(&db).await;
     sign_in(&db, user, 1).await;
     counter.taken();
@@ -137,7 +137,7 @@ async fn a_sign_in_takes_six_round_trips_to_the_database(db: Database) {
 }
 
 async fn evicting_a_session_takes_no_more_round_trips(db: Database) {
-    let user = person(&db, "ada@example.org").await;
+    let user = create_person(&db, "ada@example.org").await;
     for token in 0..10 {
         begin(&db, user, token, START).await;
     }
