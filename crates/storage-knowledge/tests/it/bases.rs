@@ -9,7 +9,8 @@ use pia_storage_knowledge::SqlKnowledgeBases;
 use pia_storage_policy::SqlManagedPersonas;
 
 use crate::fixture::{
-    DEFAULT, NOW, QUOTAS, base, base_named, document, group, ingest, persona, server,
+    DEFAULT, NOW, QUOTAS, base_named, create_base, create_document, create_group, create_persona,
+    ingest, server,
 };
 
 pia_testkit::contract! {
@@ -28,8 +29,8 @@ fn nothing() -> SideEffects {
 
 async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    let law = base(&db, "Law", DEFAULT).await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    let law = create_base(&db, "Law", DEFAULT).await;
     let names = async || {
         let listed_bases = bases.list(BaseAccess::Server).await.unwrap();
         listed_bases.into_iter().map(|it| it.base.name).collect::<Vec<_>>()
@@ -51,7 +52,7 @@ async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
     assert_eq!(entry.base.name, "Rules");
     assert_eq!(entry.base.prompt.as_deref(), Some("Search."));
 
-    document(&db, travel, "one two").await;
+    create_document(&db, travel, "one two").await;
     assert_eq!(ingest(&db).await.len(), 2);
     assert!(bases.delete(travel, nothing()).await.unwrap());
     assert!(!bases.delete(travel, nothing()).await.unwrap());
@@ -61,9 +62,9 @@ async fn a_base_is_stored_listed_renamed_and_deleted(db: Database) {
 
 async fn a_manager_sees_the_bases_of_the_group_alone(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
-    let sales = group(&db, "Sales").await;
-    let own_base = base(&db, "Own", sales).await;
-    let other_base = base(&db, "Other", DEFAULT).await;
+    let sales = create_group(&db, "Sales").await;
+    let own_base = create_base(&db, "Own", sales).await;
+    let other_base = create_base(&db, "Other", DEFAULT).await;
     assert_eq!(
         bases.share(other_base, &[sales], QUOTAS, nothing()).await.unwrap(),
         BaseChangeOutcome::Done
@@ -103,12 +104,12 @@ async fn concurrent_bases_do_not_exceed_the_quota_of_the_owner(db: Database) {
 
 async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     let mut ids = Vec::new();
     for name in ["A", "B", "C", "D", "E"] {
-        ids.push(base(&db, name, DEFAULT).await);
+        ids.push(create_base(&db, name, DEFAULT).await);
     }
-    base(&db, "Own", sales).await;
+    create_base(&db, "Own", sales).await;
     let groups = [sales];
     let shared_count = join_all(ids.iter().map(|it| bases.share(*it, &groups, QUOTAS, nothing())))
         .await
@@ -136,11 +137,11 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
 
 async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
-    let sales = group(&db, "Sales").await;
-    let ada = persona(&db, &[sales]).await;
+    let sales = create_group(&db, "Sales").await;
+    let ada = create_persona(&db, &[sales]).await;
     let mut ids = Vec::new();
     for name in ["A", "B", "C"] {
-        ids.push(base(&db, name, DEFAULT).await);
+        ids.push(create_base(&db, name, DEFAULT).await);
     }
     let quotas = pia_knowledge::GroupQuotas { bases: 2, ..QUOTAS };
     let full_outcome = bases.bind(ada, &ids, quotas, nothing()).await.unwrap();
@@ -170,9 +171,9 @@ async fn a_base_counts_for_the_groups_of_its_personas(db: Database) {
 
 async fn a_persona_counts_its_bases_for_the_groups_that_get_it(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
-    let sales = group(&db, "Sales").await;
-    let ada = persona(&db, &[]).await;
-    let ids = [base(&db, "A", DEFAULT).await, base(&db, "B", DEFAULT).await];
+    let sales = create_group(&db, "Sales").await;
+    let ada = create_persona(&db, &[]).await;
+    let ids = [create_base(&db, "A", DEFAULT).await, create_base(&db, "B", DEFAULT).await];
     assert_eq!(bases.bind(ada, &ids, QUOTAS, nothing()).await.unwrap(), BaseChangeOutcome::Done);
 
     let personas = SqlManagedPersonas::new(db.clone());
@@ -187,10 +188,10 @@ async fn a_persona_counts_its_bases_for_the_groups_that_get_it(db: Database) {
 
 async fn statistics_count_documents_and_tokens(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one two three").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one two three").await;
     ingest(&db).await;
-    document(&db, travel, "four").await;
+    create_document(&db, travel, "four").await;
 
     let stats = bases.stats(server(travel), NOW, QUOTAS).await.unwrap().unwrap();
     assert_eq!(stats.ready, 1);

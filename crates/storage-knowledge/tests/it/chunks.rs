@@ -7,7 +7,10 @@ use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlKnowledgeBases};
 use pia_storage_policy::SqlManagedPersonas;
 
-use crate::fixture::{DEFAULT, NOW, QUOTAS, base, document, group, ingest, of, persona, server};
+use crate::fixture::{
+    DEFAULT, NOW, QUOTAS, create_base, create_document, create_group, create_persona, ingest, of,
+    server,
+};
 
 pia_testkit::contract! {
     a_member_searches_own_shared_and_bound_bases,
@@ -22,21 +25,21 @@ pia_testkit::contract! {
 async fn a_member_searches_own_shared_and_bound_bases(db: Database) {
     let store = SqlChunks::new(db.clone());
     let bases = SqlKnowledgeBases::new(db.clone());
-    let sales = group(&db, "Sales").await;
-    let other_group = group(&db, "Other").await;
+    let sales = create_group(&db, "Sales").await;
+    let other_group = create_group(&db, "Other").await;
     let nothing = SideEffects::default;
-    let own_base = base(&db, "Own", sales).await;
-    let shared_base = base(&db, "Shared", DEFAULT).await;
-    let bound_base = base(&db, "Bound", DEFAULT).await;
-    let foreign_base = base(&db, "Foreign", other_group).await;
-    base(&db, "Empty", sales).await;
+    let own_base = create_base(&db, "Own", sales).await;
+    let shared_base = create_base(&db, "Shared", DEFAULT).await;
+    let bound_base = create_base(&db, "Bound", DEFAULT).await;
+    let foreign_base = create_base(&db, "Foreign", other_group).await;
+    create_base(&db, "Empty", sales).await;
     for (at, base) in [own_base, shared_base, bound_base, foreign_base].into_iter().enumerate() {
-        document(&db, base, &format!("text{at}")).await;
+        create_document(&db, base, &format!("text{at}")).await;
         ingest(&db).await;
     }
     bases.share(shared_base, &[sales], QUOTAS, nothing()).await.unwrap();
-    let ada = persona(&db, &[sales]).await;
-    let eve = persona(&db, &[other_group]).await;
+    let ada = create_persona(&db, &[sales]).await;
+    let eve = create_persona(&db, &[other_group]).await;
     bases.bind(ada, &[bound_base], QUOTAS, nothing()).await.unwrap();
     bases.bind(eve, &[foreign_base], QUOTAS, nothing()).await.unwrap();
 
@@ -63,8 +66,8 @@ async fn a_member_searches_own_shared_and_bound_bases(db: Database) {
 
 async fn passages_have_their_neighbours(db: Database) {
     let store = SqlChunks::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    let id = document(&db, travel, "one two three").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    let id = create_document(&db, travel, "one two three").await;
     let chunks = ingest(&db).await;
 
     let passages = store.passages(&[chunks[1], ChunkId::generate()]).await.unwrap();
@@ -83,10 +86,10 @@ async fn passages_have_their_neighbours(db: Database) {
 
 async fn the_texts_of_a_document_are_its_published_chunks_in_order(db: Database) {
     let store = SqlChunks::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "another").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "another").await;
     ingest(&db).await;
-    let id = document(&db, travel, "one two three").await;
+    let id = create_document(&db, travel, "one two three").await;
     assert!(store.texts(id).await.unwrap().is_empty());
     ingest(&db).await;
 
@@ -96,8 +99,8 @@ async fn the_texts_of_a_document_are_its_published_chunks_in_order(db: Database)
 
 async fn retrievals_are_counted(db: Database) {
     let store = SqlChunks::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    let id = document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    let id = create_document(&db, travel, "one").await;
     store.count_retrievals(&[id], NOW).await.unwrap();
     store.count_retrievals(&[id], NOW).await.unwrap();
     let document = SqlDocuments::new(db.clone()).find(of(travel, id)).await.unwrap().unwrap();
@@ -108,9 +111,9 @@ async fn retrievals_are_counted(db: Database) {
 
 async fn misses_are_counted_for_each_base(db: Database) {
     let store = SqlChunks::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    let law = base(&db, "Law", DEFAULT).await;
-    let other_base = base(&db, "Other", DEFAULT).await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    let law = create_base(&db, "Law", DEFAULT).await;
+    let other_base = create_base(&db, "Other", DEFAULT).await;
     let later_time = NOW + std::time::Duration::from_mins(1);
     store.count_miss(&[travel, law], NOW).await.unwrap();
     store.count_miss(&[travel], later_time).await.unwrap();
@@ -126,8 +129,8 @@ async fn misses_are_counted_for_each_base(db: Database) {
 
 async fn removed_points_are_queued_until_they_are_forgotten(db: Database) {
     let store = SqlChunks::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one two").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one two").await;
     let chunks = ingest(&db).await;
     let bases = SqlKnowledgeBases::new(db.clone());
     assert!(bases.delete(travel, SideEffects::default()).await.unwrap());
@@ -141,11 +144,11 @@ async fn removed_points_are_queued_until_they_are_forgotten(db: Database) {
 
 async fn published_chunks_are_listed_by_id(db: Database) {
     let store = SqlChunks::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one two three").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one two three").await;
     let chunks = ingest(&db).await;
-    let law = base(&db, "Law", DEFAULT).await;
-    document(&db, law, "four").await;
+    let law = create_base(&db, "Law", DEFAULT).await;
+    create_document(&db, law, "four").await;
     let other_chunks = ingest(&db).await;
     assert_eq!(store.list_published(None, None, 2).await.unwrap(), chunks[..2]);
 

@@ -13,8 +13,8 @@ use pia_storage::{Database, DbError, DbUid, on_conn};
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
 
 use crate::fixture::{
-    DEFAULT, MODEL, NOW, QUOTAS, base, change, chunk, claim, content, document, group, ingest,
-    new_chunks, of, persona, put, server,
+    DEFAULT, MODEL, NOW, QUOTAS, change, chunk, claim, content, create_base, create_document,
+    create_group, create_persona, ingest, new_chunks, of, put, server,
 };
 
 pia_testkit::contract! {
@@ -35,8 +35,8 @@ pia_testkit::contract! {
 
 async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
     let documents = SqlDocuments::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    let id = document(&db, travel, "one two").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    let id = create_document(&db, travel, "one two").await;
 
     let listed_documents = documents.list(server(travel)).await.unwrap().unwrap();
     assert_eq!(listed_documents.len(), 1);
@@ -65,7 +65,7 @@ async fn a_document_is_stored_listed_read_and_deleted(db: Database) {
 /// Stores three documents of different titles, sources and sizes, and returns their
 /// base.
 async fn three_documents(db: &Database) -> KnowledgeBaseId {
-    let travel = base(db, "Travel", DEFAULT).await;
+    let travel = create_base(db, "Travel", DEFAULT).await;
     let documents = SqlDocuments::new(db.clone());
     for (title, source, text) in
         [("beta", "file:b", "1"), ("Alpha", "file:a", "333"), ("Gamma", "https://c", "22")]
@@ -92,9 +92,9 @@ async fn titles(db: &Database, base: BaseRef, filter: DocumentFilter) -> Vec<Str
 
 async fn documents_are_paged_in_each_order(db: Database) {
     let travel = three_documents(&db).await;
-    let sales = group(&db, "Sales").await;
-    let law = base(&db, "Law", sales).await;
-    document(&db, law, "of another base").await;
+    let sales = create_group(&db, "Sales").await;
+    let law = create_base(&db, "Law", sales).await;
+    create_document(&db, law, "of another base").await;
 
     // Documents of equal value are in the order in which they were added.
     for (sort, expected) in [
@@ -202,8 +202,8 @@ async fn documents_are_selected_by_text_and_state(db: Database) {
     let unknown = server(KnowledgeBaseId::generate());
     assert!(titles(&db, unknown, DocumentFilter::default()).await.is_empty());
 
-    let builders = group(&db, "Builders").await;
-    let roads = base(&db, "Roads", builders).await;
+    let builders = create_group(&db, "Builders").await;
+    let roads = create_base(&db, "Roads", builders).await;
     let new = NewContent { title: Some("οδοστρωμα".to_owned()), ..content(None, "4") };
     let documents = SqlDocuments::new(db.clone());
     let outcome = documents.put(server(roads), new, QUOTAS, change()).await.unwrap();
@@ -216,7 +216,7 @@ async fn documents_are_selected_by_text_and_state(db: Database) {
 
 async fn a_document_of_the_same_source_is_replaced(db: Database) {
     let documents = SqlDocuments::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
     let DocumentStoreOutcome::Created(id) = put(&db, travel, Some("file:a"), "one").await else {
         panic!("not created");
     };
@@ -236,19 +236,19 @@ async fn a_document_of_the_same_source_is_replaced(db: Database) {
 }
 
 async fn the_same_content_is_stored_once(db: Database) {
-    let travel = base(&db, "Travel", DEFAULT).await;
-    let id = document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    let id = create_document(&db, travel, "one").await;
     assert_eq!(put(&db, travel, Some("b"), "one").await, DocumentStoreOutcome::Duplicate(id));
     let outcomes = join_all((0..8).map(|_| put(&db, travel, None, "two"))).await;
     let created_count =
         outcomes.iter().filter(|it| matches!(it, DocumentStoreOutcome::Created(_))).count();
     assert_eq!(created_count, 1);
-    let law = base(&db, "Law", DEFAULT).await;
+    let law = create_base(&db, "Law", DEFAULT).await;
     assert!(matches!(put(&db, law, None, "one").await, DocumentStoreOutcome::Created(_)));
 }
 
 async fn one_of_concurrent_documents_of_one_source_is_created(db: Database) {
-    let travel = base(&db, "Travel", DEFAULT).await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
     let texts: Vec<String> = (0..8).map(|it| format!("text {it}")).collect();
     let outcomes = join_all(texts.iter().map(|it| put(&db, travel, Some("file:a"), it))).await;
     let created_count =
@@ -261,7 +261,7 @@ async fn one_of_concurrent_documents_of_one_source_is_created(db: Database) {
 }
 
 async fn concurrent_documents_do_not_exceed_the_quotas_of_the_owner(db: Database) {
-    let bases = [base(&db, "A", DEFAULT).await, base(&db, "B", DEFAULT).await];
+    let bases = [create_base(&db, "A", DEFAULT).await, create_base(&db, "B", DEFAULT).await];
     let texts: Vec<String> = (0..8).map(|it| format!("text {it}")).collect();
     let puts = texts.iter().zip(bases.iter().cycle()).map(|(text, it)| put(&db, *it, None, text));
     let outcomes = join_all(puts).await;
@@ -280,7 +280,7 @@ async fn concurrent_documents_do_not_exceed_the_quotas_of_the_owner(db: Database
 }
 
 async fn a_replacement_counts_its_growth_alone(db: Database) {
-    let travel = base(&db, "Travel", DEFAULT).await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), &"x".repeat(900)).await;
     let replacement_outcome = put(&db, travel, Some("a"), &"y".repeat(1_000)).await;
     assert!(
@@ -305,8 +305,8 @@ async fn a_replacement_counts_its_growth_alone(db: Database) {
 async fn a_failed_document_is_queued_again(db: Database) {
     let documents = SqlDocuments::new(db.clone());
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    let id = document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    let id = create_document(&db, travel, "one").await;
     assert!(!documents.retry(of(travel, id), NOW, SideEffects::default()).await.unwrap());
 
     let job = claim(&db, NOW).await.unwrap();
@@ -339,9 +339,9 @@ async fn a_failed_document_is_queued_again(db: Database) {
 
 async fn a_manager_of_another_group_finds_nothing(db: Database) {
     let documents = SqlDocuments::new(db.clone());
-    let sales = group(&db, "Sales").await;
-    let travel = base(&db, "Travel", DEFAULT).await;
-    let id = document(&db, travel, "one").await;
+    let sales = create_group(&db, "Sales").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    let id = create_document(&db, travel, "one").await;
     let base = BaseRef { access: BaseAccess::Group(sales), id: travel };
     let foreign_document = DocumentRef { base, document: id };
 
@@ -359,7 +359,7 @@ async fn a_manager_of_another_group_finds_nothing(db: Database) {
         documents.replace(foreign_document, new(), QUOTAS, change()).await.unwrap();
     assert_eq!(storage_outcome, DocumentStoreOutcome::Unknown);
     // Nor is a document found in another base.
-    let law = super::fixture::base(&db, "Law", DEFAULT).await;
+    let law = super::fixture::create_base(&db, "Law", DEFAULT).await;
     assert_eq!(documents.find(of(law, id)).await.unwrap(), None);
     assert_eq!(documents.find(of(travel, DocumentId::generate())).await.unwrap(), None);
 }
@@ -367,19 +367,19 @@ async fn a_manager_of_another_group_finds_nothing(db: Database) {
 async fn members_read_documents_of_the_bases_that_they_search(db: Database) {
     let documents = SqlDocuments::new(db.clone());
     let bases = SqlKnowledgeBases::new(db.clone());
-    let sales = group(&db, "Sales").await;
-    let other_group = group(&db, "Other").await;
-    let shared_base = base(&db, "Shared", DEFAULT).await;
-    let bound_base = base(&db, "Bound", DEFAULT).await;
-    let first_document = document(&db, shared_base, "one").await;
-    let second_document = document(&db, bound_base, "two").await;
+    let sales = create_group(&db, "Sales").await;
+    let other_group = create_group(&db, "Other").await;
+    let shared_base = create_base(&db, "Shared", DEFAULT).await;
+    let bound_base = create_base(&db, "Bound", DEFAULT).await;
+    let first_document = create_document(&db, shared_base, "one").await;
+    let second_document = create_document(&db, bound_base, "two").await;
     let read = async |group, id| documents.read(group, id).await.unwrap().map(|it| it.file.bytes);
     assert_eq!(read(DEFAULT, first_document).await, Some(b"one".to_vec()));
     assert_eq!(read(sales, first_document).await, None);
     assert_eq!(read(sales, second_document).await, None);
 
     bases.share(shared_base, &[sales], QUOTAS, SideEffects::default()).await.unwrap();
-    let ada = persona(&db, &[sales]).await;
+    let ada = create_persona(&db, &[sales]).await;
     bases.bind(ada, &[bound_base], QUOTAS, SideEffects::default()).await.unwrap();
     assert_eq!(read(sales, first_document).await, Some(b"one".to_vec()));
     assert_eq!(read(sales, second_document).await, Some(b"two".to_vec()));

@@ -27,7 +27,7 @@ pub(crate) const QUOTAS: GroupQuotas =
     GroupQuotas { bases: 5, documents: 3, bytes: 1_000, monthly_tokens: 100 };
 
 /// Stores a group of this name, and returns its id.
-pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
+pub(crate) async fn create_group(db: &Database, name: &str) -> GroupId {
     let group = Group {
         id: GroupId::generate(),
         name: GroupName::parse(name).unwrap(),
@@ -41,7 +41,7 @@ pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
 }
 
 /// Stores an active persona of these groups.
-pub(crate) async fn persona(db: &Database, groups: &[GroupId]) -> PersonaId {
+pub(crate) async fn create_persona(db: &Database, groups: &[GroupId]) -> PersonaId {
     let draft = PersonaDraft {
         name: Some("Ada".to_owned()),
         system_prompt: Some("Be exact.".to_owned()),
@@ -68,7 +68,7 @@ pub(crate) fn base_named(name: &str, owner: GroupId) -> KnowledgeBase {
 }
 
 /// Stores a base of this name, and returns its id.
-pub(crate) async fn base(db: &Database, name: &str, owner: GroupId) -> KnowledgeBaseId {
+pub(crate) async fn create_base(db: &Database, name: &str, owner: GroupId) -> KnowledgeBaseId {
     let base = base_named(name, owner);
     let id = base.id;
     let bases = SqlKnowledgeBases::new(db.clone());
@@ -117,7 +117,11 @@ pub(crate) async fn put(
 }
 
 /// Stores a new document.
-pub(crate) async fn document(db: &Database, base: KnowledgeBaseId, text: &str) -> DocumentId {
+pub(crate) async fn create_document(
+    db: &Database,
+    base: KnowledgeBaseId,
+    text: &str,
+) -> DocumentId {
     match put(db, base, None, text).await {
         DocumentStoreOutcome::Created(id) => id,
         other => panic!("{other:?}"),

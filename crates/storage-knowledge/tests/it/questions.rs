@@ -10,7 +10,7 @@ use pia_storage::Database;
 use pia_storage_knowledge::SqlQuestionLog;
 use pia_storage_policy::SqlGroups;
 
-use crate::fixture::{DEFAULT, NOW, group};
+use crate::fixture::{DEFAULT, NOW, create_group};
 
 pia_testkit::contract! {
     concurrent_questions_are_counted_up,
@@ -35,7 +35,7 @@ async fn texts(log: &SqlQuestionLog, group: GroupId) -> Vec<String> {
 
 async fn concurrent_questions_are_counted_up(db: Database) {
     let log = SqlQuestionLog::new(db.clone());
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     log.record(sales, "who pays", NOW, 9).await.unwrap();
     let records = (0..10).map(|_| log.record(DEFAULT, "who pays", after(1), 9));
     assert!(join_all(records).await.iter().all(Result::is_ok));
@@ -51,7 +51,7 @@ async fn concurrent_questions_are_counted_up(db: Database) {
 
 async fn concurrent_questions_do_not_exceed_the_limit_of_the_group(db: Database) {
     let log = SqlQuestionLog::new(db.clone());
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     log.record(sales, "mine", NOW, 3).await.unwrap();
     for (at, text) in (0..).zip(["a", "b", "c"]) {
         log.record(DEFAULT, text, after(at), 3).await.unwrap();
@@ -70,7 +70,7 @@ async fn concurrent_questions_do_not_exceed_the_limit_of_the_group(db: Database)
 
 async fn questions_are_listed_by_group_in_pages_and_deleted(db: Database) {
     let log = SqlQuestionLog::new(db.clone());
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     for text in ["a", "b", "c"] {
         log.record(DEFAULT, text, NOW, 9).await.unwrap();
     }
@@ -103,7 +103,7 @@ async fn old_questions_are_swept(db: Database) {
 
 async fn questions_are_deleted_with_the_group(db: Database) {
     let log = SqlQuestionLog::new(db.clone());
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     log.record(sales, "who pays", NOW, 9).await.unwrap();
     SqlGroups::new(db).remove(sales, SideEffects::default()).await.unwrap();
 

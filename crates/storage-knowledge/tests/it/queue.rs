@@ -13,8 +13,8 @@ use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue};
 
 use crate::fixture::{
-    DEFAULT, LEASE, MODEL, NOW, base, chunk, claim, document, group, ingest, new_chunks, of, put,
-    server, vector_of,
+    DEFAULT, LEASE, MODEL, NOW, chunk, claim, create_base, create_document, create_group, ingest,
+    new_chunks, of, put, server, vector_of,
 };
 
 pia_testkit::contract! {
@@ -76,10 +76,10 @@ fn context(chunk: &NewChunk, text: &str) -> ChunkContext {
 
 /// Claims three documents of one base.
 async fn claim_three(db: &Database) -> [IngestClaim; 3] {
-    let travel = base(db, "Travel", DEFAULT).await;
+    let travel = create_base(db, "Travel", DEFAULT).await;
     let mut claims = Vec::new();
     for text in ["one", "two", "three"] {
-        document(db, travel, text).await;
+        create_document(db, travel, text).await;
         claims.push(claim(db, NOW).await.unwrap().claim);
     }
     claims.try_into().unwrap()
@@ -104,10 +104,10 @@ async fn waiting_claim(db: &Database) -> IngestClaim {
 
 async fn concurrent_workers_claim_each_document_once(db: Database) {
     let workers = 12;
-    let travel = base(&db, "Travel", DEFAULT).await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
     let mut ids = HashSet::new();
     for text in ["one", "two", "three"] {
-        ids.insert(document(&db, travel, text).await);
+        ids.insert(create_document(&db, travel, text).await);
     }
     let jobs = join_all((0..workers).map(|_| claim(&db, NOW))).await;
     let claimed: Vec<_> = jobs.into_iter().flatten().map(|it| it.claim.document).collect();
@@ -117,14 +117,14 @@ async fn concurrent_workers_claim_each_document_once(db: Database) {
 }
 
 async fn bases_are_served_in_turn(db: Database) {
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     let minute = Duration::from_mins(1);
-    let large = base(&db, "Large", DEFAULT).await;
-    let small_base = base(&db, "Small", sales).await;
+    let large = create_base(&db, "Large", DEFAULT).await;
+    let small_base = create_base(&db, "Small", sales).await;
     for text in ["one", "two", "three"] {
-        document(&db, large, text).await;
+        create_document(&db, large, text).await;
     }
-    document(&db, small_base, "four").await;
+    create_document(&db, small_base, "four").await;
     let mut served = Vec::new();
     for at in 1..4 {
         served.push(claim(&db, NOW + minute * at).await.unwrap().base);
@@ -136,8 +136,8 @@ async fn bases_are_served_in_turn(db: Database) {
 
 async fn a_claim_is_held_until_it_expires(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one").await;
     let job = claim(&db, NOW).await.unwrap();
     assert!(claim(&db, NOW + LEASE / 2).await.is_none());
 
@@ -149,8 +149,8 @@ async fn a_claim_is_held_until_it_expires(db: Database) {
 
 async fn a_claim_that_expired_is_lost(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one").await;
     let new_chunk = chunk(0, "one");
     let lost_claim = claim_with_chunks(&db, std::slice::from_ref(&new_chunk)).await.claim;
 
@@ -173,8 +173,8 @@ async fn a_claim_that_expired_is_lost(db: Database) {
 
 async fn a_chunk_with_a_vector_is_not_pending(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one").await;
     let job = claim_with_chunks(&db, &[chunk(0, "one")]).await;
     let pending_chunks = queue.pending(job.claim, LIMIT).await.unwrap();
 
@@ -188,8 +188,8 @@ async fn a_chunk_with_a_vector_is_not_pending(db: Database) {
 
 async fn publishing_ends_a_claim(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one").await;
     let new_chunk = chunk(0, "one");
     let job = claim_with_chunks(&db, std::slice::from_ref(&new_chunk)).await;
     let vectors = vec![vector_of(new_chunk.id, 1)];
@@ -204,8 +204,8 @@ async fn publishing_ends_a_claim(db: Database) {
 
 async fn all_claims_are_released(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one").await;
     let first_job = claim(&db, NOW).await.unwrap();
     queue.release_all(NOW).await.unwrap();
     assert!(!queue.extend(first_job.claim, NOW).await.unwrap());
@@ -216,7 +216,7 @@ async fn all_claims_are_released(db: Database) {
 
 async fn new_content_ends_a_claim(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), "one").await;
     let old_chunk = chunk(0, "one");
     let first_job = claim_with_chunks(&db, std::slice::from_ref(&old_chunk)).await;
@@ -234,8 +234,8 @@ async fn new_content_ends_a_claim(db: Database) {
 async fn deleting_a_document_ends_a_claim(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
     let documents = SqlDocuments::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    let id = document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    let id = create_document(&db, travel, "one").await;
     let job = claim(&db, NOW).await.unwrap();
 
     assert!(documents.delete(of(travel, id), SideEffects::default()).await.unwrap());
@@ -246,7 +246,7 @@ async fn deleting_a_document_ends_a_claim(db: Database) {
 
 async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), "one two").await;
     ingest(&db).await;
     put(&db, travel, Some("a"), "one three").await;
@@ -263,8 +263,8 @@ async fn chunks_that_did_not_change_keep_their_vectors(db: Database) {
 
 async fn the_beginning_joins_the_first_chunks(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one").await;
 
     let job = claim_with_chunks(&db, &[chunk(0, "one"), chunk(1, "two")]).await;
 
@@ -273,8 +273,8 @@ async fn the_beginning_joins_the_first_chunks(db: Database) {
 
 async fn storing_contexts_ends_a_series_of_failures(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one").await;
     claim(&db, NOW).await.unwrap();
     let job = claim(&db, NOW + LEASE).await.unwrap();
     assert_eq!(job.failures, 1);
@@ -293,8 +293,8 @@ async fn storing_contexts_ends_a_series_of_failures(db: Database) {
 
 async fn contexts_are_stored_and_charged(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one").await;
     let chunks = [chunk(0, "one"), chunk(1, "two")];
     let job = claim_with_chunks(&db, &chunks).await;
 
@@ -317,7 +317,7 @@ async fn contexts_are_stored_and_charged(db: Database) {
 
 async fn chunks_that_did_not_change_keep_their_contexts(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), "one two").await;
     let chunks = [chunk(0, "one"), chunk(1, "two")];
     publish(&db, &chunks, vec![context(&chunks[0], "About one.")]).await;
@@ -332,10 +332,10 @@ async fn chunks_that_did_not_change_keep_their_contexts(db: Database) {
 
 async fn points_of_chunks_that_are_gone_are_discarded(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one").await;
     let published = ingest(&db).await;
-    document(&db, travel, "two").await;
+    create_document(&db, travel, "two").await;
     let new_chunk = chunk(0, "two");
     let missing_chunk = chunk(1, "three").id;
     claim_with_chunks(&db, std::slice::from_ref(&new_chunk)).await;
@@ -349,7 +349,7 @@ async fn points_of_chunks_that_are_gone_are_discarded(db: Database) {
 async fn contexts_outlive_a_change_of_the_model(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
     let documents = SqlDocuments::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
     put(&db, travel, Some("a"), "one two").await;
     let chunks = [chunk(0, "one"), chunk(1, "two")];
     let contexts = vec![context(&chunks[0], "About one."), context(&chunks[1], "")];
@@ -370,7 +370,7 @@ async fn contexts_outlive_a_change_of_the_model(db: Database) {
 /// claims it again for its new index.
 async fn claim_reindexed(db: &Database) -> IngestJob {
     let documents = SqlDocuments::new(db.clone());
-    let travel = base(db, "Travel", DEFAULT).await;
+    let travel = create_base(db, "Travel", DEFAULT).await;
     put(db, travel, Some("a"), "one two").await;
     let chunks = [chunk(0, "one"), chunk(1, "two")];
     publish(db, &chunks, vec![context(&chunks[0], "About one.")]).await;
@@ -441,8 +441,8 @@ async fn a_month_has_its_own_tokens(db: Database) {
 
 async fn a_document_is_tried_again_when_it_is_due(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    let id = document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    let id = create_document(&db, travel, "one").await;
     let job = claim(&db, NOW).await.unwrap();
     let retry_at = NOW + Duration::from_mins(1);
 
@@ -458,8 +458,8 @@ async fn a_document_is_tried_again_when_it_is_due(db: Database) {
 
 async fn an_outage_is_not_a_failure_of_the_document(db: Database) {
     let queue = SqlIngestQueue::new(db.clone());
-    let travel = base(&db, "Travel", DEFAULT).await;
-    document(&db, travel, "one").await;
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    create_document(&db, travel, "one").await;
     let first_job = claim(&db, NOW).await.unwrap();
     assert!(queue.fail(first_job.claim, "unavailable", Some(NOW)).await.unwrap());
     let second_job = claim(&db, NOW).await.unwrap();

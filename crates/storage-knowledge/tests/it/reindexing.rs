@@ -8,7 +8,9 @@ use pia_knowledge::{
 use pia_storage::Database;
 use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledgeBases};
 
-use crate::fixture::{DEFAULT, MODEL, NOW, base, claim, document, embed, ingest, of, put, server};
+use crate::fixture::{
+    DEFAULT, MODEL, NOW, claim, create_base, create_document, embed, ingest, of, put, server,
+};
 
 /// Model with which bases are indexed again.
 const OTHER: &str = "m2";
@@ -46,11 +48,11 @@ struct Models {
 
 impl World {
     async fn new(db: Database, texts: &[&str]) -> Self {
-        let base = base(&db, "Travel", DEFAULT).await;
+        let base = create_base(&db, "Travel", DEFAULT).await;
         let mut documents = Vec::new();
         let mut chunks = Vec::new();
         for text in texts {
-            documents.push(document(&db, base, text).await);
+            documents.push(create_document(&db, base, text).await);
             chunks.extend(ingest(&db).await);
         }
         Self { db, base, documents, chunks }
@@ -252,7 +254,7 @@ async fn documents_that_are_added_meanwhile_are_published_with_the_others(db: Da
     let world = World::new(db.clone(), &["one"]).await;
     world.reindex(OTHER).await;
     let (reindexed_claim, _) = embed(&db, OTHER).await;
-    document(&db, world.base, "two").await;
+    create_document(&db, world.base, "two").await;
     let (added_claim, added_chunks) = embed(&db, OTHER).await;
 
     assert!(world.queue().publish(added_claim).await.unwrap());
@@ -264,7 +266,7 @@ async fn documents_that_are_added_meanwhile_are_published_with_the_others(db: Da
 }
 
 async fn a_replacement_by_the_same_model_is_not_held(db: Database) {
-    let base = base(&db, "Travel", DEFAULT).await;
+    let base = create_base(&db, "Travel", DEFAULT).await;
     put(&db, base, Some("a"), "one").await;
     let old_chunks = ingest(&db).await;
     let world = World { db: db.clone(), base, documents: Vec::new(), chunks: old_chunks };
@@ -281,8 +283,8 @@ async fn a_replacement_by_the_same_model_is_not_held(db: Database) {
 
 async fn the_first_document_determines_the_model(db: Database) {
     let world = World::new(db.clone(), &[]).await;
-    document(&db, world.base, "one").await;
-    document(&db, world.base, "two").await;
+    create_document(&db, world.base, "one").await;
+    create_document(&db, world.base, "two").await;
     let (first_claim, _) = embed(&db, MODEL).await;
     let (second_claim, _) = embed(&db, OTHER).await;
 
