@@ -9,7 +9,7 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use crate::assignments::{accepting, granted};
-use crate::pods::{ToolExchange, chat, connector};
+use crate::pods::{ToolExchange, chat, create_connector};
 
 on_databases_with_roles!(
     a_chat_calls_the_tool_of_an_mcp_server,
@@ -88,7 +88,7 @@ async fn an_mcp_server_outside_of_what_is_permitted_is_refused(database: TestDat
 async fn connectors_are_refused_with_a_reason() {
     let upstream = Fixed::with_json("{}").await;
     let (_app, console, _) = granted(accepting(TestDatabase::sqlite(), &upstream.endpoint)).await;
-    connector(&console, Some("plan")).await;
+    create_connector(&console, Some("plan")).await;
     let refused = async |body: Value| console.write("POST", CONNECTORS, body).await;
     let response = refused(json!({ "name": "weather" })).await;
     assert_eq!(response.refusal(), (409, "name_taken"));

@@ -26,7 +26,7 @@ fn knowing(database: TestDatabase) -> TestConfig {
 }
 
 /// Creates a base of a group and returns its id.
-async fn base(app: &TestApp, name: &str, group: &str) -> String {
+async fn create_base(app: &TestApp, name: &str, group: &str) -> String {
     let printed = app.admin(&format!("kb create {name} {group}")).await.expect("a base");
     printed.trim().rsplit(' ').next().expect("an id").to_owned()
 }

@@ -89,7 +89,7 @@ pub(crate) struct NewConnector {
 }
 
 /// Creates a connector that is granted to everyone.
-pub(crate) async fn connector(console: &Console, skill: Option<&str>) -> NewConnector {
+pub(crate) async fn create_connector(console: &Console, skill: Option<&str>) -> NewConnector {
     let group = console.get("/api/admin/groups").await.body[0]["id"].clone();
     let body = json!({ "name": "Weather", "groupIds": [group], "operatorSkill": skill });
     let creation_response = console.write("POST", CONNECTORS, body).await;
@@ -170,7 +170,7 @@ async fn pod_after(console: &Console, calls: u64) -> Value {
 async fn a_chat_calls_the_tool_of_a_granted_pod(database: TestDatabase) {
     let upstream = Peer::start().await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let NewConnector { id, token } = connector(&console, None).await;
+    let NewConnector { id, token } = create_connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
     assert_eq!(pod.line_after("ready").await, id);
 
@@ -204,7 +204,7 @@ async fn a_chat_calls_the_tool_of_a_granted_pod(database: TestDatabase) {
 async fn a_tool_that_fails_is_reported_to_the_model(database: TestDatabase) {
     let upstream = Peer::start().await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let NewConnector { token, .. } = connector(&console, None).await;
+    let NewConnector { token, .. } = create_connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "messagepack");
     pod.line_after("ready").await;
     for (tool, expected) in [
@@ -225,7 +225,7 @@ async fn a_tool_that_fails_is_reported_to_the_model(database: TestDatabase) {
 async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let NewConnector { id, token } = connector(&console, None).await;
+    let NewConnector { id, token } = create_connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
     pod.line_after("ready").await;
     let path = format!("{CONNECTORS}/{id}/tokens");
@@ -259,7 +259,7 @@ async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
 async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
-    let NewConnector { id, token } = connector(&console, None).await;
+    let NewConnector { id, token } = create_connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
     pod.line_after("ready").await;
     let test = format!("{CONNECTORS}/{id}/test-call");
@@ -286,7 +286,7 @@ async fn a_call_is_lost_when_the_token_is_revoked(database: TestDatabase) {
 async fn a_connected_pod_replaces_its_token(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
-    let NewConnector { id, token: old } = connector(&console, None).await;
+    let NewConnector { id, token: old } = create_connector(&console, None).await;
     let mut pod = Pod::start_with(&app, &old, &[("ROTATE", "1")]);
     let rotated = pod.line_after("rotated").await;
     let (token, is_later) = rotated.split_once(' ').expect("two words");
@@ -308,7 +308,7 @@ async fn a_connected_pod_replaces_its_token(database: TestDatabase) {
 async fn an_administrator_tries_a_tool_and_ends_the_pod(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
-    let NewConnector { id, token } = connector(&console, None).await;
+    let NewConnector { id, token } = create_connector(&console, None).await;
     let mut pod = Pod::start(&app, &token, "json");
     pod.line_after("ready").await;
     let path = format!("{CONNECTORS}/{id}/test-call");
@@ -353,7 +353,7 @@ async fn an_administrator_tries_a_tool_and_ends_the_pod(database: TestDatabase) 
 async fn an_assignment_runs_on_a_pod(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let NewConnector { token, .. } = connector(&console, Some("travel-plan")).await;
+    let NewConnector { token, .. } = create_connector(&console, Some("travel-plan")).await;
     let mut pod = Pod::start(&app, &token, "json");
     pod.line_after("ready").await;
     let skills = client.get("/api/assignments/skills").await.body;
@@ -401,7 +401,7 @@ async fn a_chat_calls_a_pod_of_another_instance() {
     let database = TestDatabase::postgres().await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
     let other_server = TestConfig::beside(&app).start().await;
-    let NewConnector { id, token } = connector(&console, None).await;
+    let NewConnector { id, token } = create_connector(&console, None).await;
     let mut pod = Pod::start(&other_server, &token, "json");
     assert_eq!(pod.line_after("ready").await, id);
 

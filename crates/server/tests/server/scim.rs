@@ -51,7 +51,7 @@ impl Provisioned {
     }
 
     /// Creates a user; returns the resource.
-    async fn user(&self, name: &str) -> Value {
+    async fn create_user(&self, name: &str) -> Value {
         let user = json!({ "schemas": [USER_SCHEMA], "userName": name, "active": true });
         let creation_response = self.send("POST", USERS, user).await;
         assert_eq!(creation_response.status, 201, "{}", creation_response.text());
@@ -59,7 +59,7 @@ impl Provisioned {
     }
 
     /// Creates a group; returns the resource.
-    async fn group(&self, name: &str) -> Value {
+    async fn create_group(&self, name: &str) -> Value {
         let group = json!({ "schemas": [GROUP_SCHEMA], "displayName": name });
         let creation_response = self.send("POST", GROUPS, group).await;
         assert_eq!(creation_response.status, 201, "{}", creation_response.text());

@@ -7,7 +7,7 @@ use pia_server_testkit::program::{Invocation, ServerProcess};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{JSON, KEY, base, documents, knowing, service, settled};
+use super::{JSON, KEY, create_base, documents, knowing, service, settled};
 
 on_both_databases!(a_document_is_replaced_by_its_source, two_instances_ingest_each_document_once,);
 
@@ -22,7 +22,7 @@ const PDF: &str = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n\
 
 async fn a_document_is_replaced_by_its_source(database: TestDatabase) {
     let app = knowing(database).start().await;
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     let path = documents(&travel);
     let draft = |content: &str| json!({ "title": "Rules", "sourceUri": "https://x.example/rules", "content": content });
     let creation_response = service(&app, "POST", &path, &draft("Second class.")).await;
@@ -62,7 +62,7 @@ async fn two_instances_ingest_each_document_once(database: TestDatabase) {
         .with("Knowledge__IngestApiKey", KEY)
         .start()
         .await;
-    let travel = base(&first, "Travel", "default").await;
+    let travel = create_base(&first, "Travel", "default").await;
     let mut ids = Vec::new();
     for at in 0..20 {
         let draft =
@@ -84,7 +84,7 @@ async fn two_instances_ingest_each_document_once(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_key_the_routes_do_not_exist() {
     let app = knowing(TestDatabase::sqlite()).with("Knowledge__IngestApiKey", "").start().await;
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     let unknown_response = app.anonymous().get("/api/nowhere").await;
     let answer = service(&app, "GET", &documents(&travel), &json!(null)).await;
     assert_eq!(answer.status, 404);
@@ -92,7 +92,7 @@ async fn without_a_key_the_routes_do_not_exist() {
 
     app.reload(&json!({ "Knowledge": { "IngestApiKey": "never-read-as-variable" } }));
     let app = knowing(TestDatabase::sqlite()).start().await;
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     for (name, value) in [("x-service-key", "wrong"), ("authorization", KEY)] {
         let headers = [JSON, (name, value)];
         let answer = app.anonymous().send("GET", &documents(&travel), &headers, b"").await;

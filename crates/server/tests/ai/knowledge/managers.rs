@@ -7,7 +7,7 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{JSON, base, documents, ingested, knowing, manager, service, settled};
+use super::{JSON, create_base, documents, ingested, knowing, manager, service, settled};
 
 on_both_databases!(
     a_manager_lists_stores_replaces_and_deletes_documents,
@@ -28,7 +28,7 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
     let app = knowing(database).start().await;
     let ada = manager(&app, "ada@example.org").await;
     assert_eq!(ada.get(BASES).await.body, json!([]));
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     let bases = ada.get(BASES).await.body;
     let expected = json!([{ "id": travel, "name": "Travel", "documentCount": 0, "shared": false,
         "hasPrompt": false }]);
@@ -95,8 +95,8 @@ async fn a_manager_tries_the_search_in_bases_of_the_group(database: TestDatabase
     let entered = app.anonymous().post("/admin/login", &credentials).await;
     let ada = Console::from_answer(&app, &entered);
     app.admin("group create Sales").await.expect("a group");
-    let travel = base(&app, "Travel", "default").await;
-    let foreign = base(&app, "Prices", "Sales").await;
+    let travel = create_base(&app, "Travel", "default").await;
+    let foreign = create_base(&app, "Prices", "Sales").await;
     let text = "Book second class for a railway journey.";
     let document = ingested(&app, &travel, "Rules", text).await;
     let search = async |console: &Console, base: &str, question: &str| {
@@ -121,7 +121,7 @@ async fn a_manager_tries_the_search_in_bases_of_the_group(database: TestDatabase
 async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestDatabase) {
     let app = knowing(database).start().await;
     let ada = manager(&app, "ada@example.org").await;
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     let path = format!("{BASES}/{travel}/documents");
     let id = ingested(&app, &travel, "Rules", "Second class.").await;
     let draft = |title: Value, kind: Value, content: Value| json!({ "title": title, "sourceUri": null, "contentType": kind, "content": content });
@@ -177,7 +177,7 @@ async fn others_are_no_managers(database: TestDatabase) {
     app.admin("group create Sales").await.expect("a group");
     app.admin("group add bob@example.org Sales").await.expect("a member");
     app.admin("grant bob@example.org --role kb_manager").await.expect("a role");
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     let id = ingested(&app, &travel, "Rules", "Second class.").await;
     app.admin("kb share Travel Sales").await.expect("a share");
     assert_eq!(ada.get(BASES).await.body[0]["shared"], true);
@@ -208,14 +208,14 @@ async fn knowledge_that_is_off_is_reported() {
     let app = setting.start().await;
     let ada = manager(&app, "ada@example.org").await;
     assert_eq!(ada.get(BASES).await.refusal(), (503, "knowledge_disabled"));
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     let listed_response = service(&app, "GET", &documents(&travel), &json!(null)).await;
     assert_eq!(listed_response.refusal(), (503, "knowledge_disabled"));
 }
 
 async fn documents_are_paged_sorted_and_searched_in_the_console(database: TestDatabase) {
     let (app, _client, console) = administrator(knowing(database)).await;
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     for number in 0..51 {
         let title = format!("Rule {number:02}");
         let draft = json!({ "title": title, "contentType": "text/markdown", "content": title });

@@ -7,7 +7,7 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{base, ingested, knowing};
+use super::{create_base, ingested, knowing};
 
 on_both_databases!(
     passages_reach_the_model_in_the_order_of_the_reranker,
@@ -35,7 +35,7 @@ async fn ranking(database: TestDatabase, upstream: &Fixed, endpoint: &str) -> Te
         .with("Rerank__TimeoutSeconds", 1)
         .start()
         .await;
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     for rule in RULES {
         let text = format!("The ticket for a railway journey is {rule}.");
         ingested(&app, &travel, &format!("Rule {rule}"), &text).await;
@@ -120,7 +120,7 @@ async fn a_question_that_follows_another_is_searched_for_as_it_was_rewritten(
         .with("Knowledge__Question__ProviderId", "helper")
         .start()
         .await;
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     ingested(&app, &travel, "Rules", "Guests may book first class for a railway journey.").await;
     let follow_up = "And what about those whom we have invited?";
     let messages = json!([

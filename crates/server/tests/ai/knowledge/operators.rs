@@ -4,12 +4,12 @@ use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::{base, documents, ingested, knowing, service, settled};
+use super::{create_base, documents, ingested, knowing, service, settled};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_that_is_imported_again_stores_what_has_changed() {
     let app = knowing(TestDatabase::sqlite()).start().await;
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     let folder = tempfile::tempdir().expect("a folder");
     let write = |name: &str, text: &str| {
         std::fs::write(folder.path().join(name), text).expect("a file");
@@ -42,7 +42,7 @@ async fn a_folder_that_is_imported_again_stores_what_has_changed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_base_is_indexed_again_and_found_meanwhile() {
     let app = knowing(TestDatabase::sqlite()).start().await;
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     for (title, content) in [("Rail", "Second class only."), ("Air", "Ask the office first.")] {
         ingested(&app, &travel, title, content).await;
     }

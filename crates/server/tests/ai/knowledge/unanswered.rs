@@ -9,7 +9,7 @@ use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{base, ingested, knowing, manager};
+use super::{create_base, ingested, knowing, manager};
 
 on_both_databases!(managers_see_the_questions_of_their_group_that_no_document_answers);
 
@@ -55,7 +55,7 @@ async fn managers_see_the_questions_of_their_group_that_no_document_answers(
     app.admin("grant dan@example.org --role kb_manager").await.expect("a role");
     // Without a base nothing is searched.
     ask(&eve, "Do zebras juggle xylophones on quiet moons?").await;
-    let travel = base(&app, "Travel", "default").await;
+    let travel = create_base(&app, "Travel", "default").await;
     ingested(&app, &travel, "Rules", "Book second class for a railway journey.").await;
 
     ask(&eve, "Which class may I book for a railway journey?").await;

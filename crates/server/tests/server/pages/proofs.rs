@@ -208,7 +208,7 @@ async fn a_form_is_sent_again_with_the_proof_that_it_needs(database: TestDatabas
 }
 
 /// Signs Ada in on a device.
-async fn device(app: &TestApp) -> Client {
+async fn sign_in_device(app: &TestApp) -> Client {
     let credentials = json!({ "email": ADA, "password": PASSWORD });
     let envelope = app.anonymous().post("/auth/login/local", &credentials).await;
     app.anonymous().with_tokens(&envelope.body)
@@ -237,7 +237,7 @@ async fn a_passkey_of_the_account_is_a_proof(database: TestDatabase) {
     let app = start_with_admin(config.with("Server__PublicUrl", ORIGIN)).await;
     let mut own = Authenticator::new();
     let mut foreign = Authenticator::new();
-    enrol(&device(&app).await, &mut own, "Own").await;
+    enrol(&sign_in_device(&app).await, &mut own, "Own").await;
     enrol(&app.sign_up("bob@example.org").await, &mut foreign, "Foreign").await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     clock.advance(STALE);
@@ -273,7 +273,7 @@ async fn an_account_without_a_password_gives_other_proofs_only(database: TestDat
     let clock = manual_clock();
     let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
     let app = start_with_admin(config.with("Server__PublicUrl", ORIGIN)).await;
-    enrol(&device(&app).await, &mut Authenticator::new(), "Key").await;
+    enrol(&sign_in_device(&app).await, &mut Authenticator::new(), "Key").await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     app.execute("UPDATE accounts SET provider = 'google', password_hash = NULL").await;
     clock.advance(STALE);
@@ -468,7 +468,7 @@ async fn a_dangerous_act_does_nothing_without_a_proof(database: TestDatabase) {
 
 /// Creates what the acts need. A new passkey ends other sessions, so it is the first.
 async fn plan_acts(app: &TestApp) -> Vec<Act> {
-    let client = device(app).await;
+    let client = sign_in_device(app).await;
     let passkey = enrol(&client, &mut Authenticator::new(), "Key").await;
     Machine::new().register(&client).await;
     let devices = Visitor::sign_in(app, "account", ADA).await.get("/account/devices").await;

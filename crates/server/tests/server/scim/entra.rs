@@ -78,8 +78,8 @@ async fn a_user_is_matched_created_updated_and_disabled(database: TestDatabase) 
 
 async fn a_group_is_matched_created_and_filled(database: TestDatabase) {
     let server = Provisioned::on(database).await;
-    let ada = server.user("ada@entra.example").await;
-    let bob = server.user("bob@entra.example").await;
+    let ada = server.create_user("ada@entra.example").await;
+    let bob = server.create_user("bob@entra.example").await;
 
     let by_name = filtered(GROUPS, r#"displayName eq "Group1 Display Name""#);
     let by_name = format!("{by_name}&excludedAttributes=members");

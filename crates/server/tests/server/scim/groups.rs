@@ -14,7 +14,7 @@ async fn a_member_is_in_the_group_with_their_next_request(database: TestDatabase
     let server = Provisioned::on(database).await;
     let eve = server.app.sign_up("eve@example.org").await;
     assert_eq!(eve.get("/auth/me").await.status, 200);
-    let group = server.group("Sales").await;
+    let group = server.create_group("Sales").await;
 
     let add = json!([{ "op": "add", "path": "members", "value": [{ "value": eve.user }] }]);
     server.patch(&group, add).await;
@@ -34,7 +34,7 @@ async fn a_member_is_in_the_group_with_their_next_request(database: TestDatabase
 
 async fn a_group_in_use_and_the_default_one_are_not_deleted(database: TestDatabase) {
     let server = Provisioned::on(database).await;
-    let group = server.group("Sales").await;
+    let group = server.create_group("Sales").await;
     let persona = json!({ "name": "Reader", "systemPrompt": "Read." });
     let persona = server.console.write("POST", "/api/admin/managed-personas", persona).await.body;
     let path =
@@ -52,8 +52,8 @@ async fn a_group_in_use_and_the_default_one_are_not_deleted(database: TestDataba
 
 async fn bad_input_changes_nothing(database: TestDatabase) {
     let server = Provisioned::on(database).await;
-    let user = server.user("ada@idp.example").await;
-    let group = server.group("Sales").await;
+    let user = server.create_user("ada@idp.example").await;
+    let group = server.create_group("Sales").await;
     let path = path_of(&group);
     let stranger = "0199f0e0-0000-7000-8000-000000000001";
     let both = json!([{ "value": user["id"] }, { "value": stranger }]);

@@ -60,8 +60,8 @@ async fn a_user_is_imported_created_updated_and_deactivated(database: TestDataba
 
 async fn a_group_is_pushed_with_its_members(database: TestDatabase) {
     let server = Provisioned::on(database).await;
-    let ada = server.user("ada@okta.local").await;
-    let bob = server.user("bob@okta.local").await;
+    let ada = server.create_user("ada@okta.local").await;
+    let bob = server.create_user("bob@okta.local").await;
     let member = |user: &Value| json!({ "value": user["id"], "display": user["userName"] });
 
     let group = json!({

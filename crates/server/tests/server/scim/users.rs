@@ -41,7 +41,7 @@ async fn a_deleted_user_comes_back_with_their_data(database: TestDatabase) {
     assert_eq!(server.send("DELETE", &format!("{USERS}/{id}"), Value::Null).await.status, 204);
     assert_eq!(eve.get("/auth/me").await.status, 401);
 
-    let again = server.user("eve@example.org").await;
+    let again = server.create_user("eve@example.org").await;
 
     assert_eq!(id_of(&again), id.as_str());
     assert_eq!(again["active"], true);
@@ -51,7 +51,7 @@ async fn a_deleted_user_comes_back_with_their_data(database: TestDatabase) {
 
 async fn a_write_may_name_the_version_that_it_expects(database: TestDatabase) {
     let server = Provisioned::on(database).await;
-    let user = server.user("ada@idp.example").await;
+    let user = server.create_user("ada@idp.example").await;
     let path = path_of(&user);
     let lookup_response = server.send("GET", &path, Value::Null).await;
     let tag = lookup_response.header("etag").expect("a tag").to_owned();
@@ -77,7 +77,7 @@ async fn a_write_may_name_the_version_that_it_expects(database: TestDatabase) {
 
 async fn of_a_hundred_parallel_writes_none_is_lost(database: TestDatabase) {
     let server = Provisioned::on(database).await;
-    let user = server.user("ada@idp.example").await;
+    let user = server.create_user("ada@idp.example").await;
     let path = path_of(&user);
 
     let creations = (0..100).map(|it| {
@@ -99,7 +99,7 @@ async fn of_a_hundred_parallel_writes_none_is_lost(database: TestDatabase) {
 
 async fn bad_input_is_refused_with_a_scim_error(database: TestDatabase) {
     let server = Provisioned::on(database).await;
-    let user = server.user("ada@idp.example").await;
+    let user = server.create_user("ada@idp.example").await;
     let path = path_of(&user);
     let operations = |operations: Value| ("PATCH", path.as_str(), patch(&operations));
 
@@ -142,7 +142,7 @@ async fn bad_input_is_refused_with_a_scim_error(database: TestDatabase) {
 async fn pages_cover_the_list_once(database: TestDatabase) {
     let server = Provisioned::on(database).await;
     for it in 0..4 {
-        server.user(&format!("user{it}@idp.example")).await;
+        server.create_user(&format!("user{it}@idp.example")).await;
     }
     let mut names = BTreeSet::new();
 
@@ -177,7 +177,7 @@ async fn pages_cover_the_list_once(database: TestDatabase) {
 
 async fn the_audit_log_names_the_token(database: TestDatabase) {
     let server = Provisioned::on(database).await;
-    let user = server.user("ada@idp.example").await;
+    let user = server.create_user("ada@idp.example").await;
     server.patch(&user, json!([{ "op": "replace", "path": "active", "value": false }])).await;
 
     for action in ["ScimUser.Created", "account.deactivated"] {

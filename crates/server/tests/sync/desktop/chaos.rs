@@ -67,7 +67,7 @@ async fn concurrent_devices_converge_to_the_same_rows(database: TestDatabase) {
     let mut dice = Dice(seed.0);
     let mut devices = Vec::new();
     for _ in 0..DEVICES {
-        let mut device = world.device().await;
+        let mut device = world.sign_in_device().await;
         device.skew = skew(&mut dice);
         devices.push(device);
     }
@@ -81,12 +81,12 @@ async fn concurrent_devices_of_an_encrypted_account_converge(database: TestDatab
     let seed = Seed(random);
     let mut dice = Dice(seed.0);
 
-    let mut desk = world.device().await;
+    let mut desk = world.sign_in_device().await;
     desk.enable_encryption().await;
     let code = desk.recovery_code.clone().expect("a code");
     let mut devices = vec![desk];
     for _ in 1..DEVICES {
-        let mut device = world.device().await;
+        let mut device = world.sign_in_device().await;
         device.join_by_code(&code).await;
         device.skew = skew(&mut dice);
         devices.push(device);
@@ -145,7 +145,7 @@ async fn run_concurrently(world: &World, devices: &mut Vec<Device>, dice: &mut D
 
 /// Signs in a new device.
 async fn new_device(world: &World, devices: &[Device]) -> Device {
-    let mut device = world.device().await;
+    let mut device = world.sign_in_device().await;
     if let Some(code) = devices.iter().find_map(|it| it.recovery_code.clone()) {
         device.join_by_code(&code).await;
     }

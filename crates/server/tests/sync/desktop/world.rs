@@ -69,11 +69,11 @@ impl World {
     }
 
     /// Signs in a new device with the newest client.
-    pub(crate) async fn device(&self) -> Device {
-        self.older_device(Generation::Newest).await
+    pub(crate) async fn sign_in_device(&self) -> Device {
+        self.sign_in_older_device(Generation::Newest).await
     }
 
-    pub(crate) async fn older_device(&self, generation: Generation) -> Device {
+    pub(crate) async fn sign_in_older_device(&self, generation: Generation) -> Device {
         Device::sign_in(self, generation).await
     }
 

@@ -49,8 +49,8 @@ fn without_nulls(value: &mut Value) {
 }
 
 async fn two_devices(world: &World) -> (Device, Device) {
-    let mut desk = world.device().await;
-    let laptop = world.device().await;
+    let mut desk = world.sign_in_device().await;
+    let laptop = world.sign_in_device().await;
     assert!(desk.probe().await, "the server stores chats");
     (desk, laptop)
 }
@@ -154,7 +154,7 @@ async fn a_deleted_chat_is_revived_by_a_newer_version_only(database: TestDatabas
         "a newer version revives a deleted chat: {stored:?}"
     );
 
-    let mut phone = world.device().await;
+    let mut phone = world.sign_in_device().await;
     phone.list_chats().await;
     assert!(!phone.chats.contains_key(&deleted_chat), "an old version revived a deleted chat");
     assert!(phone.chats.contains_key(&revived_chat), "a newer version revives a deleted chat");

@@ -25,8 +25,8 @@ const DAY: i64 = 86_400;
 
 /// Signs in two devices that share one row of each channel.
 async fn two_synced_devices(world: &World) -> (Device, Device, Vec<(Channel, String)>) {
-    let mut desk = world.device().await;
-    let mut laptop = world.device().await;
+    let mut desk = world.sign_in_device().await;
+    let mut laptop = world.sign_in_device().await;
     let rows = one_of_each(&mut desk, "there");
     settle([&mut desk, &mut laptop]).await;
     (desk, laptop, rows)
@@ -126,7 +126,7 @@ async fn a_deletion_by_a_slow_clock_deletes_and_a_later_edit_revives(database: T
     desk.skew = -DAY;
     delete_all(&mut desk, &rows);
     desk.cycle().await;
-    let mut phone = world.device().await;
+    let mut phone = world.sign_in_device().await;
     phone.cycle().await;
     assert_deleted(&phone, &rows, "a deletion beats what was stored before it, whatever its clock");
 
@@ -141,7 +141,7 @@ async fn a_deletion_by_a_slow_clock_deletes_and_a_later_edit_revives(database: T
 async fn a_repeated_deletion_is_not_a_change(database: TestDatabase) {
     let world = World::new(database).await;
     let (mut desk, mut laptop, rows) = two_synced_devices(&world).await;
-    let mut phone = world.device().await;
+    let mut phone = world.sign_in_device().await;
     settle([&mut phone, &mut desk, &mut laptop]).await;
     world.advance(HOUR);
     delete_all(&mut desk, &rows);

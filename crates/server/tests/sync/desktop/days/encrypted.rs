@@ -41,8 +41,8 @@ struct PlainPushes {
 impl TwoDevices {
     async fn new(database: TestDatabase) -> Self {
         let world = World::new(database).await;
-        let mut desk = world.device().await;
-        let mut laptop = world.device().await;
+        let mut desk = world.sign_in_device().await;
+        let mut laptop = world.sign_in_device().await;
 
         let rows = one_of_each(&mut desk, CANARY);
         desk.set(CANARY);
@@ -145,7 +145,7 @@ async fn no_plaintext_is_left_after_encryption(database: TestDatabase) {
 
     agree(&devices.desk, &devices.laptop, "after encrypted edits");
     assert_no_plaintext(&devices.world, &mut devices.desk).await;
-    let mut phone = devices.world.device().await;
+    let mut phone = devices.world.sign_in_device().await;
     phone.join_by_code(devices.desk.recovery_code.as_deref().expect("a code")).await;
     settle([&mut phone, &mut devices.desk, &mut devices.laptop]).await;
     agree(&phone, &devices.desk, "on a third device");
@@ -183,7 +183,7 @@ async fn assert_no_plaintext(world: &World, device: &mut Device) {
 
 async fn plain_rows_are_replaced_by_encrypted_ones_of_equal_time_once(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut desk = world.device().await;
+    let mut desk = world.sign_in_device().await;
     one_of_each(&mut desk, CANARY);
     desk.settle().await;
     desk.enable_encryption().await;
@@ -192,7 +192,7 @@ async fn plain_rows_are_replaced_by_encrypted_ones_of_equal_time_once(database: 
 
     // Ciphertext always differs; the time of its row does not.
     assert!(matches!(desk.push_all().await, Pushed::Stored(_)));
-    let mut laptop = world.device().await;
+    let mut laptop = world.sign_in_device().await;
     laptop.join_by_code(desk.recovery_code.as_deref().expect("a code")).await;
     settle([&mut desk, &mut laptop]).await;
     agree(&desk, &laptop, "after three pushes of everything");

@@ -33,8 +33,8 @@ fn agree(old: &Device, new: &Device, when: &str) {
 
 async fn a_march_client_beside_a_new_one_revives_nothing(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut old_device = world.older_device(Generation::March).await;
-    let mut new_device = world.device().await;
+    let mut old_device = world.sign_in_older_device(Generation::March).await;
+    let mut new_device = world.sign_in_device().await;
     // March pushes them as new in every cycle; see below.
     old_device.settings_muted = true;
     let of_old: Vec<_> = one_of_each(&mut old_device, "of March")
@@ -83,8 +83,8 @@ async fn a_march_client_beside_a_new_one_revives_nothing(database: TestDatabase)
 
 async fn repeated_settings_are_not_pushed_back(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut old_device = world.older_device(Generation::March).await;
-    let mut new_device = world.device().await;
+    let mut old_device = world.sign_in_older_device(Generation::March).await;
+    let mut new_device = world.sign_in_device().await;
     old_device.set("C:\\March");
     for _ in 0..3 {
         new_device.cycle().await;
@@ -103,8 +103,8 @@ async fn repeated_settings_are_not_pushed_back(database: TestDatabase) {
 
 async fn a_spring_client_works_beside_a_new_one(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut old_device = world.older_device(Generation::Spring).await;
-    let mut new_device = world.device().await;
+    let mut old_device = world.sign_in_older_device(Generation::Spring).await;
+    let mut new_device = world.sign_in_device().await;
     let of_old = one_of_each(&mut old_device, "of spring");
     let of_new = one_of_each(&mut new_device, "of autumn");
     settle([&mut old_device, &mut new_device]).await;

@@ -26,7 +26,7 @@ on_both_databases!(
 
 /// Signs in a device of an encrypted account with rows.
 async fn encrypted(world: &World) -> Device {
-    let mut desk = world.device().await;
+    let mut desk = world.sign_in_device().await;
     one_of_each(&mut desk, "of the desk");
     desk.cycle().await;
     desk.enable_encryption().await;
@@ -38,7 +38,7 @@ async fn a_device_with_the_recovery_code_joins_alone(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
     let code = desk.recovery_code.clone().expect("a code");
-    let mut laptop = world.device().await;
+    let mut laptop = world.sign_in_device().await;
     assert_eq!(laptop.cycle().await.pulled, Pulled::Locked, "ciphertext without a key");
 
     laptop.join_by_code(&code).await;
@@ -58,7 +58,7 @@ async fn a_device_with_the_recovery_code_joins_alone(database: TestDatabase) {
 async fn a_wrong_key_activates_nothing(database: TestDatabase) {
     let world = World::new(database).await;
     encrypted(&world).await;
-    let mut laptop = world.device().await;
+    let mut laptop = world.sign_in_device().await;
     let registration = laptop.register().await;
     assert!(!registration.is_first, "another device is active");
     let session = registration.session;
@@ -78,7 +78,7 @@ async fn a_foreign_onboarding_session_is_refused(database: TestDatabase) {
     let world = World::new(database).await;
     let desk = encrypted(&world).await;
     let umk = desk.umk.clone().expect("a key");
-    let mut laptop = world.device().await;
+    let mut laptop = world.sign_in_device().await;
     laptop.register().await;
 
     let foreign_session = "c2Vzc2lvbi1pZC1mb3ItdGVzdA==";
@@ -94,7 +94,7 @@ async fn an_onboarding_session_is_spent_by_its_use(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
     let umk = desk.umk.clone().expect("a key");
-    let mut laptop = world.device().await;
+    let mut laptop = world.sign_in_device().await;
     let session = laptop.register().await.session;
     let response = laptop.activate(&umk, &session, &proof(&umk, &session)).await;
     assert_success(&response, "an activation");
@@ -111,7 +111,7 @@ async fn an_onboarding_session_is_spent_by_its_use(database: TestDatabase) {
 async fn a_device_approved_by_an_old_one_reads_everything(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
-    let mut laptop = world.device().await;
+    let mut laptop = world.sign_in_device().await;
     laptop.register().await;
 
     let first_approval = desk.approve(&laptop.id, Signature::First).await;
@@ -121,7 +121,7 @@ async fn a_device_approved_by_an_old_one_reads_everything(database: TestDatabase
     settle([&mut laptop, &mut desk]).await;
     agree(&laptop, &desk, "after an approval of the first version");
     // It approves the next one.
-    let mut phone = world.device().await;
+    let mut phone = world.sign_in_device().await;
     phone.register().await;
     let second_approval = laptop.approve(&phone.id, Signature::Second).await;
 
@@ -134,7 +134,7 @@ async fn a_device_approved_by_an_old_one_reads_everything(database: TestDatabase
 async fn the_key_is_available_after_every_sign_in(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
-    let mut laptop = world.device().await;
+    let mut laptop = world.sign_in_device().await;
     laptop.register().await;
     desk.approve(&laptop.id, Signature::Second).await;
     laptop.fetch_key().await;
@@ -156,7 +156,7 @@ async fn the_key_is_available_after_every_sign_in(database: TestDatabase) {
 async fn a_revoked_device_is_notified_and_may_register_again(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
-    let mut laptop = world.device().await;
+    let mut laptop = world.sign_in_device().await;
     laptop.register().await;
     desk.approve(&laptop.id, Signature::Second).await;
     laptop.fetch_key().await;
@@ -190,8 +190,8 @@ async fn a_revoked_device_is_notified_and_may_register_again(database: TestDatab
 async fn an_invalid_approval_admits_no_device(database: TestDatabase) {
     let world = World::new(database).await;
     let mut desk = encrypted(&world).await;
-    let mut laptop = world.device().await;
-    let mut eve = world.device().await;
+    let mut laptop = world.sign_in_device().await;
+    let mut eve = world.sign_in_device().await;
     laptop.register().await;
     eve.register().await;
     eve.umk = Some(Umk::generate());
@@ -217,7 +217,7 @@ async fn an_invalid_approval_admits_no_device(database: TestDatabase) {
 
 async fn a_proof_key_may_be_set_late_and_only_once(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut desk = world.device().await;
+    let mut desk = world.sign_in_device().await;
     desk.begin_encryption().await;
     desk.encrypt_all().await;
     assert_ne!(desk.e2ee_status().await["hasRecoveryProofKey"], true);

@@ -34,8 +34,8 @@ struct SyncedDevices {
 impl SyncedDevices {
     async fn new(database: TestDatabase) -> Self {
         let world = World::new(database).await;
-        let mut desk = world.device().await;
-        let mut laptop = world.device().await;
+        let mut desk = world.sign_in_device().await;
+        let mut laptop = world.sign_in_device().await;
         let desk_rows = one_of_each(&mut desk, "the desk");
         let laptop_rows = one_of_each(&mut laptop, "the lap");
 
@@ -121,7 +121,7 @@ async fn a_new_device_receives_what_edits_and_deletions_left(database: TestDatab
     }
 
     devices.world.advance(HOUR * 3);
-    let mut phone = devices.world.device().await;
+    let mut phone = devices.world.sign_in_device().await;
     settle([&mut phone, &mut devices.desk, &mut devices.laptop]).await;
 
     agree(&phone, &devices.desk, "with a new device");
@@ -138,8 +138,8 @@ fn set_unknown_priority(device: &mut Device, todo: &(Channel, String)) {
 
 async fn a_device_with_small_pages_receives_everything(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut desk = world.device().await;
-    let mut laptop = world.device().await;
+    let mut desk = world.sign_in_device().await;
+    let mut laptop = world.sign_in_device().await;
     // Sessions for more than two requests, and two other channels that pages
     // split elsewhere.
     for number in 0..450 {
@@ -165,8 +165,8 @@ async fn a_device_with_small_pages_receives_everything(database: TestDatabase) {
 
 async fn idle_devices_receive_not_modified(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut desk = world.device().await;
-    let mut laptop = world.device().await;
+    let mut desk = world.sign_in_device().await;
+    let mut laptop = world.sign_in_device().await;
     desk.settle().await;
     laptop.settle().await;
     let todo = desk.create(Channel::Todos, "a todo");
@@ -200,8 +200,8 @@ async fn idle_devices_receive_not_modified(database: TestDatabase) {
 
 async fn a_push_that_is_repeated_after_a_lost_answer_is_harmless(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut desk = world.device().await;
-    let mut laptop = world.device().await;
+    let mut desk = world.sign_in_device().await;
+    let mut laptop = world.sign_in_device().await;
     let rows = one_of_each(&mut desk, "first");
     assert_eq!(desk.push_as(Sending::ResponseLost).await, Pushed::Lost);
     let again = desk.cycle().await.pushed;

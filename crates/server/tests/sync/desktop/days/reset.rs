@@ -18,8 +18,8 @@ on_both_databases!(
 
 async fn a_reset_reaches_the_other_device_and_both_start_over(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut desk = world.device().await;
-    let mut laptop = world.device().await;
+    let mut desk = world.sign_in_device().await;
+    let mut laptop = world.sign_in_device().await;
     let rows = one_of_each(&mut desk, "of the old days");
     let chat = desk.start_chat("of the old days");
     desk.put(&chat).await;
@@ -61,8 +61,8 @@ async fn a_reset_reaches_the_other_device_and_both_start_over(database: TestData
 
 async fn a_plain_account_is_filled_again_after_a_reset(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut desk = world.device().await;
-    let mut laptop = world.device().await;
+    let mut desk = world.sign_in_device().await;
+    let mut laptop = world.sign_in_device().await;
     let rows = one_of_each(&mut desk, "of the old days");
     settle([&mut desk, &mut laptop]).await;
     world.advance(HOUR);

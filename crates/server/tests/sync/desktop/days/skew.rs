@@ -36,9 +36,9 @@ struct SkewedDevices {
 impl SkewedDevices {
     async fn new(database: TestDatabase) -> Self {
         let world = World::new(database).await;
-        let mut fast = world.device().await;
-        let mut slow = world.device().await;
-        let mut right = world.device().await;
+        let mut fast = world.sign_in_device().await;
+        let mut slow = world.sign_in_device().await;
+        let mut right = world.sign_in_device().await;
         fast.skew = DAY;
         slow.skew = -DAY;
 
@@ -125,8 +125,8 @@ struct CorrectedDevices {
 
 impl CorrectedDevices {
     async fn new(world: &World) -> Self {
-        let mut desk = world.device().await;
-        let mut slow = world.device().await;
+        let mut desk = world.sign_in_device().await;
+        let mut slow = world.sign_in_device().await;
         settle([&mut desk, &mut slow]).await;
         slow.skew = -DAY;
         // Older than its cursor: the client hides these from itself.

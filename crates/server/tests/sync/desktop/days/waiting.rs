@@ -25,7 +25,7 @@ const YEAR: Duration = Duration::from_hours(366 * 24);
 async fn a_rate_limited_push_is_accepted_when_retried_without_its_header(database: TestDatabase) {
     // One permit per second once the bucket is empty.
     let world = World::with(TestConfig::on(database).with("RateLimits__Sync", 60)).await;
-    let mut desk = world.device().await;
+    let mut desk = world.sign_in_device().await;
     // Pushes until the bucket is empty.
     let mut number = 0;
     while desk.retries == 0 {
@@ -47,15 +47,15 @@ async fn a_rate_limited_push_is_accepted_when_retried_without_its_header(databas
     desk.cycle().await;
 
     world.advance(HOUR);
-    let mut laptop = world.device().await;
+    let mut laptop = world.sign_in_device().await;
     settle([&mut desk, &mut laptop]).await;
     agree(&desk, &laptop, "after many waits");
 }
 
 async fn compressed_bodies_are_recognised_by_their_first_two_bytes(database: TestDatabase) {
     let world = World::new(database).await;
-    let mut desk = world.device().await;
-    let mut laptop = world.device().await;
+    let mut desk = world.sign_in_device().await;
+    let mut laptop = world.sign_in_device().await;
     one_of_each(&mut desk, "unlabelled");
 
     let pushed = desk.push_as(Sending::Unlabelled).await;
@@ -75,8 +75,8 @@ async fn an_old_device_absent_for_a_year_revives_nothing(database: TestDatabase)
 
 async fn revive_nothing_after_a_year(database: TestDatabase, generation: Generation) {
     let world = World::new(database).await;
-    let mut desk = world.device().await;
-    let mut away = world.older_device(generation).await;
+    let mut desk = world.sign_in_device().await;
+    let mut away = world.sign_in_older_device(generation).await;
     // March pushes them as new in every cycle.
     away.settings_muted = generation == Generation::March;
     let gone = one_of_each(&mut desk, "to be deleted");
@@ -103,7 +103,7 @@ async fn revive_nothing_after_a_year(database: TestDatabase, generation: Generat
     settle([&mut away, &mut desk]).await;
     away.list_chats().await;
 
-    let mut phone = world.device().await;
+    let mut phone = world.sign_in_device().await;
     settle([&mut phone, &mut away, &mut desk]).await;
     phone.list_chats().await;
     for (channel, id) in editable(&gone) {
