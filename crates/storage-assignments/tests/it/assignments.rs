@@ -12,8 +12,8 @@ use pia_storage::{Database, DatabaseKind};
 use tokio::sync::Notify;
 
 use crate::fixture::{
-    assignment, at, completion, count_sealed, execute, forced_end, is_held, kinds, load,
-    open_store, person, queue_assignment, running, step_change,
+    assignment, at, completion, count_sealed, create_person, execute, forced_end, is_held, kinds,
+    load, open_store, queue_assignment, running, step_change,
 };
 
 pia_testkit::contract_with_roles! {
@@ -32,7 +32,7 @@ pia_testkit::contract_with_roles! {
 }
 
 async fn an_assignment_is_stored_with_its_first_event(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let id = queue_assignment(&db, user, 7).await;
 
     let details = load(&db, user, id).await;
@@ -59,7 +59,7 @@ async fn an_assignment_is_stored_with_its_first_event(db: Database) {
 }
 
 async fn concurrent_assignments_do_not_exceed_the_limit(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
 
     let created = join_all((0..50).map(|_| store.create(assignment(user, at(0)), 2))).await;
@@ -75,7 +75,7 @@ async fn concurrent_assignments_do_not_exceed_the_limit(db: Database) {
     let create = async |user| store.create(assignment(user, at(2)), 2).await.unwrap();
     assert_eq!(create(user).await, AssignmentCreationOutcome::Done);
     assert_eq!(create(user).await, AssignmentCreationOutcome::TooMany);
-    assert_eq!(create(person(&db).await).await, AssignmentCreationOutcome::Done);
+    assert_eq!(create(create_person(&db).await).await, AssignmentCreationOutcome::Done);
     assert_eq!(create(UserId::generate()).await, AssignmentCreationOutcome::Gone);
 }
 
@@ -83,7 +83,7 @@ async fn other_processes_are_woken_when_an_assignment_is_handed_over(db: Databas
     if db.provider() == DatabaseKind::Sqlite {
         return;
     }
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let wake = Notify::new();
     let woken = async {
@@ -100,7 +100,7 @@ async fn other_processes_are_woken_when_an_assignment_is_handed_over(db: Databas
 }
 
 async fn only_one_that_waits_is_discarded(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let run = running(&db, user, 0).await;
     let waiting = queue_assignment(&db, user, 0).await;
 
@@ -113,8 +113,8 @@ async fn only_one_that_waits_is_discarded(db: Database) {
 }
 
 async fn assignments_are_listed_newest_first(db: Database) {
-    let ada = person(&db).await;
-    let bob = person(&db).await;
+    let ada = create_person(&db).await;
+    let bob = create_person(&db).await;
     let mut ids = Vec::new();
     for (user, second) in [(ada, 3), (bob, 1), (ada, 2), (ada, 3)] {
         ids.push(queue_assignment(&db, user, second).await);
@@ -135,8 +135,8 @@ async fn assignments_are_listed_newest_first(db: Database) {
 }
 
 async fn assignments_of_all_users_are_paged_in_both_orders(db: Database) {
-    let ada = person(&db).await;
-    let bob = person(&db).await;
+    let ada = create_person(&db).await;
+    let bob = create_person(&db).await;
     let mut ids = Vec::new();
     for (user, second) in [(ada, 3), (bob, 1), (ada, 2), (ada, 3)] {
         ids.push(queue_assignment(&db, user, second).await);
@@ -167,8 +167,8 @@ fn ids_of(page: &Page<Assignment>) -> Vec<AssignmentId> {
 }
 
 async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
-    let ada = person(&db).await;
-    let bob = person(&db).await;
+    let ada = create_person(&db).await;
+    let bob = create_person(&db).await;
     let run = running(&db, bob, 1).await.claim.id;
     let waiting = queue_assignment(&db, ada, 2).await;
     let store = open_store(&db);
@@ -193,8 +193,8 @@ async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
 }
 
 async fn an_assignment_belongs_to_its_user(db: Database) {
-    let ada = person(&db).await;
-    let bob = person(&db).await;
+    let ada = create_person(&db).await;
+    let bob = create_person(&db).await;
     let id = queue_assignment(&db, ada, 0).await;
     let store = open_store(&db);
 
@@ -211,7 +211,7 @@ async fn an_assignment_belongs_to_its_user(db: Database) {
 }
 
 async fn an_unfinished_assignment_is_cancelled_once(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let run = running(&db, user, 0).await;
     let waiting = queue_assignment(&db, user, 0).await;
     let cancel = async |id| {
@@ -231,7 +231,7 @@ async fn an_unfinished_assignment_is_cancelled_once(db: Database) {
 }
 
 async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let id = queue_assignment(&db, user, 0).await;
     let store = open_store(&db);
     let mut end = forced_end(EventKind::Terminated, at(9));
@@ -259,7 +259,7 @@ async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
 }
 
 async fn collecting_deletes_contents_once(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let run = running(&db, user, 0).await;
     let store = open_store(&db);
     let id = run.claim.id;
@@ -293,7 +293,7 @@ async fn collecting_deletes_contents_once(db: Database) {
 }
 
 async fn an_error_message_that_cannot_be_opened_spoils_no_list(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let id = queue_assignment(&db, user, 0).await;
     let store = open_store(&db);
     let end = forced_end(EventKind::Terminated, at(1));

@@ -5,7 +5,7 @@ use diesel::sql_types::Text;
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use pia_testkit::databases::TestDatabase;
 
-use crate::fixture::person;
+use crate::fixture::create_person;
 
 /// Statistics of a time at which all assignments had ended: PostgreSQL expects that
 /// none is due, and that any index of the unfinished ones has none either.
@@ -33,7 +33,7 @@ struct PlanLine {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_claim_sorts_no_runs_whatever_the_statistics() {
     let fresh = TestDatabase::postgres().await;
-    person(&fresh.connect().await).await;
+    create_person(&fresh.connect().await).await;
     let mut conn = AsyncPgConnection::establish(&fresh.url).await.unwrap();
     conn.batch_execute(ALL_ENDED).await.unwrap();
 

@@ -31,7 +31,7 @@ pub(crate) fn open_store(db: &Database) -> SqlAssignments {
     SqlAssignments::new(db.clone(), Sealer::new(keys, Arc::new(SqlSalts::new(db.clone()))))
 }
 
-pub(crate) async fn person(db: &Database) -> UserId {
+pub(crate) async fn create_person(db: &Database) -> UserId {
     let user = UserId::generate();
     let account = diesel::insert_into(accounts::table).values((
         accounts::id.eq(DbUid(user.0)),

@@ -9,7 +9,7 @@ use pia_storage_assignments::SqlOperators;
 use pia_storage_policy::SqlGroups;
 use uuid::Uuid;
 
-use crate::fixture::{at, brief, execute, person};
+use crate::fixture::{at, brief, create_person, execute};
 
 pia_testkit::contract! {
     built_in_operators_are_stored_once_and_updated,
@@ -24,7 +24,7 @@ pia_testkit::contract! {
 /// Default group.
 const DEFAULT: GroupId = GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
 
-async fn group(db: &Database, name: &str) -> GroupId {
+async fn create_group(db: &Database, name: &str) -> GroupId {
     let group = Group {
         id: GroupId::generate(),
         name: GroupName::parse(name).unwrap(),
@@ -90,8 +90,8 @@ async fn built_in_operators_are_stored_once_and_updated(db: Database) {
 }
 
 async fn only_granted_and_active_operators_are_listed_for_a_user(db: Database) {
-    let user = person(&db).await;
-    let sales = group(&db, "Sales").await;
+    let user = create_person(&db).await;
+    let sales = create_group(&db, "Sales").await;
     let store = SqlOperators::new(db.clone());
     let [mut beta, mut alpha, of_sales, mut inactive] =
         ["beta", "Alpha", "foreign", "inactive"].map(|it| operator(it, it));
@@ -218,7 +218,7 @@ async fn unknown_groups_are_refused(db: Database) {
 async fn a_deleted_group_loses_its_operators(db: Database) {
     let store = SqlOperators::new(db.clone());
     let custom_operator = operator("Plan", "plan");
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     let in_sales = Operator { groups: vec![sales], ..custom_operator.clone() };
     assert_eq!(create(&db, &in_sales).await, OperatorChangeOutcome::Done);
     assert_eq!(store.list().await.unwrap()[0].groups, [sales]);

@@ -6,7 +6,7 @@ use pia_kernel::SideEffects;
 use pia_storage::Database;
 
 use crate::fixture::{
-    at, completion, failure, forced_end, kinds, load, open_store, person, running,
+    at, completion, create_person, failure, forced_end, kinds, load, open_store, running,
 };
 
 pia_testkit::contract_with_roles! {
@@ -14,7 +14,7 @@ pia_testkit::contract_with_roles! {
 }
 
 async fn one_of_concurrent_ends_wins(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     for round in 0..1_000 {
         let run = running(&db, user, round).await;

@@ -12,8 +12,8 @@ use pia_storage::Database;
 use pia_storage_assignments::SqlAssignments;
 
 use crate::fixture::{
-    LEASE, assignment, at, claim, completion, failure, forced_end, kinds, live_worker, load,
-    open_store, person, start_event, step_change,
+    LEASE, assignment, at, claim, completion, create_person, failure, forced_end, kinds,
+    live_worker, load, open_store, start_event, step_change,
 };
 
 pia_testkit::contract_with_roles! {
@@ -301,7 +301,7 @@ async fn random_operations_take_permitted_transitions_only(db: Database) {
         for _ in 0..3 {
             workers.push(WalkWorker { id: live_worker(&db, at(0)).await, is_alive: false });
         }
-        let user = person(&db).await;
+        let user = create_person(&db).await;
         let store = open_store(&db);
         let models = BTreeMap::new();
         let claims = Vec::new();

@@ -4,7 +4,7 @@ use diesel::sql_types::{BigInt, Text};
 use diesel_async::{AsyncConnection, AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
 use pia_testkit::databases::TestDatabase;
 
-use crate::fixture::{person, queue_assignment};
+use crate::fixture::{create_person, queue_assignment};
 use crate::schedules;
 
 const COUNT: &str = "(SELECT count(*) FROM assignments) * 100 + \
@@ -20,8 +20,8 @@ async fn visible(conn: &mut AsyncPgConnection) -> i64 {
 async fn a_statement_without_a_condition_sees_the_rows_of_its_user_alone() {
     let fresh = TestDatabase::with_roles().await;
     let db = fresh.connect().await;
-    let first = person(&db).await;
-    let second = person(&db).await;
+    let first = create_person(&db).await;
+    let second = create_person(&db).await;
     for user in [first, first, second] {
         queue_assignment(&db, user, 1).await;
         schedules::create_schedule(&db, user, None).await;

@@ -12,8 +12,9 @@ use pia_storage::Database;
 use uuid::Uuid;
 
 use crate::fixture::{
-    LEASE, at, claim, completion, count_sealed, execute, failure, forced_end, is_held, kinds,
-    live_worker, load, open_store, person, queue_assignment, running, start_event, step_change,
+    LEASE, at, claim, completion, count_sealed, create_person, execute, failure, forced_end,
+    is_held, kinds, live_worker, load, open_store, queue_assignment, running, start_event,
+    step_change,
 };
 
 pia_testkit::contract_with_roles! {
@@ -39,7 +40,7 @@ fn release(seconds: i64, attempt: Attempt) -> RunChange {
 }
 
 async fn concurrent_workers_claim_each_run_once(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let mut ids = HashSet::new();
     for _ in 0..10 {
         ids.insert(queue_assignment(&db, user, 0).await);
@@ -69,7 +70,7 @@ async fn concurrent_workers_claim_each_run_once(db: Database) {
 }
 
 async fn the_run_that_is_due_longest_is_claimed(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let worker = live_worker(&db, at(0)).await;
     let due_at_5 = queue_assignment(&db, user, 5).await;
     let due_at_3 = queue_assignment(&db, user, 3).await;
@@ -91,7 +92,7 @@ async fn the_run_that_is_due_longest_is_claimed(db: Database) {
 }
 
 async fn a_run_of_a_dead_worker_can_be_claimed(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let run_of_dead = running(&db, user, 0).await;
     let lease_end = at(0) + LEASE;
@@ -116,7 +117,7 @@ async fn a_run_of_a_dead_worker_can_be_claimed(db: Database) {
 }
 
 async fn a_certain_run_is_taken_from_its_worker(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let held_run = running(&db, user, 0).await;
     let queued = queue_assignment(&db, user, 9).await;
@@ -138,7 +139,7 @@ async fn a_certain_run_is_taken_from_its_worker(db: Database) {
 }
 
 async fn a_run_goes_on_where_it_was(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let run_of_dead = running(&db, user, 0).await;
     for step in 0..2 {
@@ -167,7 +168,7 @@ async fn a_run_goes_on_where_it_was(db: Database) {
 }
 
 async fn a_lost_claim_changes_nothing(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let run_of_dead = running(&db, user, 0).await;
     let lease_end = at(0) + LEASE;
@@ -194,7 +195,7 @@ async fn a_lost_claim_changes_nothing(db: Database) {
 }
 
 async fn a_released_run_waits_until_it_is_due(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
     let worker = live_worker(&db, at(5)).await;
@@ -222,7 +223,7 @@ async fn a_released_run_waits_until_it_is_due(db: Database) {
 }
 
 async fn a_failed_run_has_its_reason(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
     let reason = RunFailure { message: "Out of \0 words".to_owned(), ..failure() };
@@ -242,7 +243,7 @@ async fn a_failed_run_has_its_reason(db: Database) {
 }
 
 async fn an_event_that_is_appended_twice_exists_once(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
 
@@ -256,7 +257,7 @@ async fn an_event_that_is_appended_twice_exists_once(db: Database) {
 }
 
 async fn abandoned_tokens_count_whatever_the_status(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
     store.abandon(run.claim.id, 4).await.unwrap();
@@ -270,7 +271,7 @@ async fn abandoned_tokens_count_whatever_the_status(db: Database) {
 }
 
 async fn workers_are_listed_while_they_are_alive(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
     let idle_worker = live_worker(&db, at(30)).await;
@@ -299,8 +300,8 @@ async fn workers_are_listed_while_they_are_alive(db: Database) {
 }
 
 async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
-    let ada = person(&db).await;
-    let bob = person(&db).await;
+    let ada = create_person(&db).await;
+    let bob = create_person(&db).await;
     let store = open_store(&db);
     queue_assignment(&db, ada, 0).await;
     execute(&db, "DELETE FROM person_salts").await;
@@ -315,7 +316,7 @@ async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
 }
 
 async fn a_clock_that_was_set_back_delays_no_run(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let hour = 3_600;
     let held_run = running(&db, user, hour).await;
     let queued = queue_assignment(&db, user, hour).await;
@@ -333,7 +334,7 @@ async fn a_thousand_runs_are_drained_in_order(db: Database) {
     let mut users = Vec::new();
     let mut ids = Vec::new();
     for _ in 0..500 {
-        users.push(person(&db).await);
+        users.push(create_person(&db).await);
     }
     for (number, user) in (0..).zip(users.iter().chain(&users)) {
         ids.push(queue_assignment(&db, *user, number).await);

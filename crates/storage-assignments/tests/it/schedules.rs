@@ -11,7 +11,8 @@ use pia_kernel::{Cursor, PageRequest, ScheduleId, Timestamp, UserId};
 use pia_storage::Database;
 
 use crate::fixture::{
-    INPUT, assignment, at, claim, execute, live_worker, load, open_store, person, queue_assignment,
+    INPUT, assignment, at, claim, create_person, execute, live_worker, load, open_store,
+    queue_assignment,
 };
 
 pia_testkit::contract_with_roles! {
@@ -68,8 +69,8 @@ fn start(due: &DueSchedule, assignment: Result<NewAssignment, SkipReason>) -> Sc
 }
 
 async fn a_schedule_is_stored_changed_and_deleted_by_its_user_alone(db: Database) {
-    let ada = person(&db).await;
-    let bob = person(&db).await;
+    let ada = create_person(&db).await;
+    let bob = create_person(&db).await;
     let schedule = create_schedule(&db, ada, Some(at(DAY))).await;
     assert_eq!(list(&db, ada).await, std::slice::from_ref(&schedule));
     assert!(list(&db, bob).await.is_empty());
@@ -98,7 +99,7 @@ async fn a_schedule_is_stored_changed_and_deleted_by_its_user_alone(db: Database
 }
 
 async fn concurrent_creations_stay_within_the_limit(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let create = |_| ScheduleStore::create(&store, user, schedule(None), 3);
 
@@ -114,7 +115,7 @@ async fn concurrent_creations_stay_within_the_limit(db: Database) {
 }
 
 async fn only_schedules_whose_time_has_come_are_due(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let due_on_day_2 = create_schedule(&db, user, Some(at(2 * DAY))).await;
     let due_on_day_1 = create_schedule(&db, user, Some(at(DAY))).await;
     create_schedule(&db, user, None).await;
@@ -135,7 +136,7 @@ async fn only_schedules_whose_time_has_come_are_due(db: Database) {
 }
 
 async fn one_of_concurrent_starts_hands_the_assignment_over(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     create_schedule(&db, user, Some(at(DAY))).await;
     let due_now = find_due(&db, at(DAY)).await;
@@ -162,7 +163,7 @@ async fn one_of_concurrent_starts_hands_the_assignment_over(db: Database) {
 }
 
 async fn a_schedule_that_hands_nothing_over_has_its_reason(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     create_schedule(&db, user, Some(at(DAY))).await;
     queue_assignment(&db, user, 0).await;
@@ -187,7 +188,7 @@ async fn a_schedule_that_hands_nothing_over_has_its_reason(db: Database) {
 }
 
 async fn an_unreadable_input_delays_no_other(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     create_schedule(&db, user, Some(at(DAY))).await;
     execute(&db, "UPDATE assignment_schedules SET input = '1'").await;
     let readable_schedule = create_schedule(&db, user, Some(at(DAY + 1))).await;
@@ -202,7 +203,7 @@ async fn an_unreadable_input_delays_no_other(db: Database) {
 }
 
 async fn an_unreadable_schedule_is_switched_off(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let unreadable_schedule = create_schedule(&db, user, Some(at(DAY))).await;
     execute(&db, "UPDATE assignment_schedules SET cron = 'of a newer version'").await;
     let readable_schedule = create_schedule(&db, user, Some(at(DAY))).await;
@@ -221,8 +222,8 @@ async fn an_unreadable_schedule_is_switched_off(db: Database) {
 }
 
 async fn schedules_of_all_users_are_listed_by_page(db: Database) {
-    let ada = person(&db).await;
-    let bob = person(&db).await;
+    let ada = create_person(&db).await;
+    let bob = create_person(&db).await;
     let first_of_ada = create_schedule(&db, ada, Some(at(DAY))).await;
     let schedule_of_bob = create_schedule(&db, bob, None).await;
     let second_of_ada = create_schedule(&db, ada, None).await;

@@ -9,8 +9,8 @@ use pia_kernel::{AssignmentId, UserId};
 use pia_storage::Database;
 
 use crate::fixture::{
-    at, completion, count_sealed, failure, forced_end, is_held, kinds, load, open_store, person,
-    queue_assignment, running, step_change,
+    at, completion, count_sealed, create_person, failure, forced_end, is_held, kinds, load,
+    open_store, queue_assignment, running, step_change,
 };
 
 pia_testkit::contract_with_roles! {
@@ -35,7 +35,7 @@ async fn end_assignment(db: &Database, user: UserId, seconds: i64) -> Assignment
 }
 
 async fn runs_that_take_too_long_are_ended_once(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let late = running(&db, user, 0).await;
     let in_time = running(&db, user, 10).await;
@@ -56,7 +56,7 @@ async fn runs_that_take_too_long_are_ended_once(db: Database) {
 }
 
 async fn assignments_that_wait_long_are_found(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
     let queued_at_2 = queue_assignment(&db, user, 2).await;
@@ -75,7 +75,7 @@ async fn assignments_that_wait_long_are_found(db: Database) {
 }
 
 async fn only_one_that_waits_ends_unstarted(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let run = running(&db, user, 0).await;
     let queued = queue_assignment(&db, user, 0).await;
@@ -93,7 +93,7 @@ async fn only_one_that_waits_ends_unstarted(db: Database) {
 }
 
 async fn contents_are_deleted_after_their_time(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     let mut ids = Vec::new();
     for second in 0..4 {
@@ -126,7 +126,7 @@ async fn contents_are_deleted_after_their_time(db: Database) {
 }
 
 async fn old_assignments_are_deleted_with_their_events(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     for second in 0..4 {
         end_assignment(&db, user, second).await;
@@ -144,7 +144,7 @@ async fn old_assignments_are_deleted_with_their_events(db: Database) {
 }
 
 async fn the_queue_is_counted(db: Database) {
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let store = open_store(&db);
     assert_eq!(store.count_queue().await.unwrap(), QueueState::default());
     end_assignment(&db, user, 0).await;

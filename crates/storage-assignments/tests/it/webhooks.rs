@@ -11,7 +11,8 @@ use pia_storage_assignments::{SqlOperators, SqlWebhooks};
 use serde_json::Value;
 
 use crate::fixture::{
-    at, brief, completion, execute, forced_end, open_store, person, queue_assignment, running,
+    at, brief, completion, create_person, execute, forced_end, open_store, queue_assignment,
+    running,
 };
 
 pia_testkit::contract_with_roles! {
@@ -72,7 +73,7 @@ async fn cancel_assignment(db: &Database, user: UserId) {
 
 async fn an_assignment_that_has_ended_is_announced_once(db: Database) {
     let operator = stored_operator(&db).await;
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let run = running(&db, user, 10).await;
     assert!(open_store(&db).change(run.claim, completion(at(20))).await.unwrap());
     let cancellation = forced_end(EventKind::Cancelled, at(21));
@@ -100,7 +101,7 @@ async fn an_assignment_that_has_ended_is_announced_once(db: Database) {
 
 async fn an_operator_without_a_webhook_announces_nothing(db: Database) {
     let operator = stored_operator(&db).await;
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     assert!(put(&db, operator, None).await);
 
     cancel_assignment(&db, user).await;
@@ -112,7 +113,7 @@ async fn an_operator_without_a_webhook_announces_nothing(db: Database) {
 
 async fn concurrent_workers_claim_each_delivery_once(db: Database) {
     let _operator = stored_operator(&db).await;
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     for _ in 0..20 {
         cancel_assignment(&db, user).await;
     }
@@ -139,7 +140,7 @@ async fn concurrent_workers_claim_each_delivery_once(db: Database) {
 
 async fn deliveries_of_excepted_operators_are_not_claimed(db: Database) {
     let operator = stored_operator(&db).await;
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     cancel_assignment(&db, user).await;
     let claim = async |except: &[OperatorId]| {
         webhooks(&db).claim(at(2), at(62), except).await.unwrap().map(|it| it.operator)
@@ -152,7 +153,7 @@ async fn deliveries_of_excepted_operators_are_not_claimed(db: Database) {
 
 async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {
     let operator = stored_operator(&db).await;
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     cancel_assignment(&db, user).await;
     let slow_attempt = claim(&db, 2).await.unwrap().delivery;
     assert!(claim(&db, 61).await.is_none());
@@ -189,7 +190,7 @@ async fn an_attempt_that_was_repeated_changes_nothing(db: Database) {
 
 async fn a_removed_webhook_loses_its_deliveries(db: Database) {
     let operator = stored_operator(&db).await;
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     cancel_assignment(&db, user).await;
 
     assert!(put(&db, operator, Some("https://elsewhere.example/")).await);
@@ -201,7 +202,7 @@ async fn a_removed_webhook_loses_its_deliveries(db: Database) {
 
 async fn old_deliveries_are_deleted(db: Database) {
     let operator = stored_operator(&db).await;
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     cancel_assignment(&db, user).await;
 
     webhooks(&db).sweep(at(2)).await.unwrap();

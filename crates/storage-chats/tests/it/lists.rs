@@ -7,7 +7,7 @@ use pia_storage::schema::{chats as table, ledgers};
 use pia_storage::{Database, DbError, DbInstant, DbUid, in_tx};
 use pia_sync::{ChatListOutcome, ChatListRequest, ChatPage, ChatStore, IfNoneMatch, NewChat};
 
-use crate::people::{at, chat, chats, delete, person, put};
+use crate::people::{at, chat, chats, create_person, delete, put};
 
 pia_testkit::contract! {
     an_account_without_chats_has_an_empty_list,
@@ -45,8 +45,8 @@ fn since(micros: i64) -> ChatListRequest {
 }
 
 async fn an_account_without_chats_has_an_empty_list(db: Database) {
-    let ada = person(&db).await;
-    let bob = person(&db).await;
+    let ada = create_person(&db).await;
+    let bob = create_person(&db).await;
     put(&db, bob, &chat(1, 10), 100).await;
 
     let page = load_page(&db, ada, ALL).await;
@@ -58,7 +58,7 @@ async fn an_account_without_chats_has_an_empty_list(db: Database) {
 }
 
 async fn chats_are_listed_in_the_order_of_their_changes(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     for (number, updated_at) in [(1, 30), (2, -62_135_596_800_000_000), (4, 20), (3, 20)] {
         put(&db, ada, &chat(number, updated_at), 100).await;
     }
@@ -72,7 +72,7 @@ async fn chats_are_listed_in_the_order_of_their_changes(db: Database) {
 }
 
 async fn pages_follow_one_another_without_a_gap(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     for number in 0..7 {
         put(&db, ada, &chat(number, 10 + i64::try_from(number / 3).unwrap()), 100).await;
     }
@@ -99,7 +99,7 @@ async fn pages_follow_one_another_without_a_gap(db: Database) {
 }
 
 async fn a_chat_stored_later_is_listed_despite_an_earlier_change(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     put(&db, ada, &chat(2, 5000), 200).await;
     put(&db, ada, &chat(3, 20), 6000).await;
@@ -110,7 +110,7 @@ async fn a_chat_stored_later_is_listed_despite_an_earlier_change(db: Database) {
 }
 
 async fn deletions_are_listed_on_request(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     for number in 1..=3 {
         put(&db, ada, &chat(number, 10), 100).await;
     }
@@ -128,7 +128,7 @@ async fn deletions_are_listed_on_request(db: Database) {
 }
 
 async fn a_page_is_also_limited_by_its_size(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     for (number, mebibytes) in [(1, 3), (2, 2), (3, 1), (4, 6), (5, 1)] {
         let long = NewChat { text: vec![b' '; mebibytes << 20], ..chat(number, 10) };
         put(&db, ada, &long, 100).await;
@@ -149,7 +149,7 @@ async fn a_page_is_also_limited_by_its_size(db: Database) {
 }
 
 async fn an_unchanged_list_is_not_sent_again(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     let version = load_page(&db, ada, ALL).await.version;
     let known = || IfNoneMatch::OneOf(vec![version]);
@@ -187,7 +187,7 @@ async fn restore(db: &Database, user: UserId, version: i64, stamp: i64) {
 }
 
 async fn a_restored_server_does_not_confuse_versions_with_lost_ones(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     put(&db, ada, &chat(2, 10), 200).await;
     let lost = load_page(&db, ada, ALL).await.version;

@@ -24,7 +24,7 @@ pub(crate) fn id(number: u128) -> ChatId {
     ChatId(Uuid::from_u128(number))
 }
 
-pub(crate) async fn person(db: &Database) -> UserId {
+pub(crate) async fn create_person(db: &Database) -> UserId {
     let user = UserId::generate();
     let account = diesel::insert_into(accounts::table).values((
         accounts::id.eq(DbUid(user.0)),

@@ -9,7 +9,7 @@ use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_sync::{ChatLimits, ChatStore, ChatWriteOutcome, NewChat};
 
 use crate::people::{
-    MANY, at, chat, chats, delete, encrypt, id, person, put, remove, sealed_chat, shred,
+    MANY, at, chat, chats, create_person, delete, encrypt, id, put, remove, sealed_chat, shred,
 };
 
 pia_testkit::contract! {
@@ -77,8 +77,8 @@ fn is_newer(outcome: &ChatWriteOutcome, updated_at: i64) -> bool {
 }
 
 async fn a_chat_is_found_by_its_owner_alone(db: Database) {
-    let ada = person(&db).await;
-    let bob = person(&db).await;
+    let ada = create_person(&db).await;
+    let bob = create_person(&db).await;
 
     let of_ada = put(&db, ada, &chat(1, 10), 100).await;
     let of_bob = put(&db, bob, &chat(1, 20), 100).await;
@@ -98,7 +98,7 @@ async fn a_chat_is_found_by_its_owner_alone(db: Database) {
 }
 
 async fn the_creation_time_is_that_of_the_first_version(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
 
     let replacement = put(&db, ada, &chat(1, 20), 100).await;
@@ -111,7 +111,7 @@ async fn the_creation_time_is_that_of_the_first_version(db: Database) {
 }
 
 async fn an_older_version_is_rejected_with_the_stored_one(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     put(&db, ada, &sealed_chat(1, 20), 100).await;
 
     let of_older = put(&db, ada, &sealed_chat(1, 19), 100).await;
@@ -127,7 +127,7 @@ async fn an_older_version_is_rejected_with_the_stored_one(db: Database) {
 }
 
 async fn the_latest_of_concurrent_versions_is_stored(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     let versions: Vec<NewChat> = (0..16).map(|it| chat(1, 100 + (it * 7) % 16)).collect();
 
     let outcomes = join_all(versions.iter().map(|it| put(&db, ada, it, 1000))).await;
@@ -144,7 +144,7 @@ async fn the_latest_of_concurrent_versions_is_stored(db: Database) {
 }
 
 async fn every_write_counts_and_has_a_stamp_of_its_own(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     let new_chats: Vec<NewChat> = (1..=12).map(|it| chat(it, 10)).collect();
 
     join_all(new_chats.iter().map(|it| put(&db, ada, it, 1000))).await;
@@ -163,7 +163,7 @@ async fn every_write_counts_and_has_a_stamp_of_its_own(db: Database) {
 }
 
 async fn only_the_id_of_a_deleted_chat_remains(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     put(&db, ada, &chat(2, 9000), 100).await;
 
@@ -184,7 +184,7 @@ async fn only_the_id_of_a_deleted_chat_remains(db: Database) {
 }
 
 async fn only_a_version_after_the_deletion_revives_a_chat(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     delete(&db, ada, 1, 500).await;
 
@@ -199,7 +199,7 @@ async fn only_a_version_after_the_deletion_revives_a_chat(db: Database) {
 }
 
 async fn a_concurrent_version_revives_a_chat_only_if_it_is_later(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     for number in 1..=12 {
         put(&db, ada, &chat(number, 10), 100).await;
         let updated_at = if number % 2 == 0 { 501 } else { 11 };
@@ -217,7 +217,7 @@ async fn a_concurrent_version_revives_a_chat_only_if_it_is_later(db: Database) {
 }
 
 async fn an_encrypted_account_rejects_plain_chats(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     encrypt(&db, ada).await;
 
@@ -231,7 +231,7 @@ async fn an_encrypted_account_rejects_plain_chats(db: Database) {
 
 async fn no_plain_chat_is_stored_after_encryption_is_enabled(db: Database) {
     for _ in 0..8 {
-        let ada = person(&db).await;
+        let ada = create_person(&db).await;
         let new_chats: Vec<NewChat> = (1..=4).map(|it| chat(it, 10)).collect();
         let puts = join_all(new_chats.iter().map(|it| put(&db, ada, it, 100)));
 
@@ -246,7 +246,7 @@ async fn no_plain_chat_is_stored_after_encryption_is_enabled(db: Database) {
 }
 
 async fn the_number_of_chats_is_limited(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     let store = chats(&db);
     let three = ChatLimits { chats: 3, ..MANY };
     let new_chats: Vec<NewChat> = (1..=8).map(|it| chat(it, 10)).collect();
@@ -281,7 +281,7 @@ async fn stored_bytes(db: &Database, user: UserId) -> i64 {
 }
 
 async fn the_number_of_bytes_is_limited(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     let store = chats(&db);
     let new_chats: Vec<NewChat> = (11..=18).map(|it| chat(it, 10)).collect();
     let size = new_chats[0].text.len() as u64;
@@ -321,7 +321,7 @@ async fn the_number_of_bytes_is_limited(db: Database) {
 }
 
 async fn a_groups_storage_limit_overrides_the_usual_one(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     let limit = diesel::sql_query(
         "INSERT INTO group_settings
              (group_id, credits_hourly, credits_daily, credits_weekly, credits_group_daily,
@@ -341,7 +341,7 @@ async fn a_groups_storage_limit_overrides_the_usual_one(db: Database) {
 }
 
 async fn a_deleted_account_gets_no_chats(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     remove(&db, ada).await;
 
@@ -352,7 +352,7 @@ async fn a_deleted_account_gets_no_chats(db: Database) {
 }
 
 async fn a_chat_cannot_be_read_without_its_salt(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
 
     shred(&db, ada).await;

@@ -17,7 +17,7 @@ use pia_storage_lifecycle::{SqlEraser, SqlPersonalData};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::people::{AT, erasure_of, execute, person, sealer};
+use crate::people::{AT, create_person, erasure_of, execute, sealer};
 
 pia_testkit::contract_with_roles! {
     assignments_are_exported_with_their_contents_and_events,
@@ -32,7 +32,7 @@ fn store(db: &Database) -> SqlAssignments {
     SqlAssignments::new(db.clone(), sealer(db))
 }
 
-async fn assignment(db: &Database, user: UserId, at: Timestamp) -> AssignmentId {
+async fn create_assignment(db: &Database, user: UserId, at: Timestamp) -> AssignmentId {
     let [skill, _] = built_in_skills();
     let id = AssignmentId::generate();
     let input = INPUT.to_owned();
@@ -43,7 +43,7 @@ async fn assignment(db: &Database, user: UserId, at: Timestamp) -> AssignmentId 
 }
 
 /// Runs an assignment to its end.
-async fn run(db: &Database, id: AssignmentId) {
+async fn complete_assignment(db: &Database, id: AssignmentId) {
     let started = NewEvent::once(EventKind::Started, "Started.");
     let run = store(db).claim_one(id, WorkerId(Uuid::now_v7()), AT, started).await.unwrap();
     let detail = StepDetail::step(0, 7, &["search".to_owned()]);
@@ -75,11 +75,11 @@ async fn export_assignments(db: &Database, user: UserId) -> (Vec<Value>, usize) 
 }
 
 async fn assignments_are_exported_with_their_contents_and_events(db: Database) {
-    let ada = person(&db, Role::User).await.user;
-    let bob = person(&db, Role::User).await.user;
-    let id = assignment(&db, ada, AT).await;
-    assignment(&db, bob, AT).await;
-    run(&db, id).await;
+    let ada = create_person(&db, Role::User).await.user;
+    let bob = create_person(&db, Role::User).await.user;
+    let id = create_assignment(&db, ada, AT).await;
+    create_assignment(&db, bob, AT).await;
+    complete_assignment(&db, id).await;
 
     let (exported, _) = export_assignments(&db, ada).await;
 
@@ -112,10 +112,10 @@ async fn assignments_are_exported_with_their_contents_and_events(db: Database) {
 }
 
 async fn many_assignments_are_exported_in_pages(db: Database) {
-    let ada = person(&db, Role::User).await.user;
+    let ada = create_person(&db, Role::User).await.user;
     let mut ids = Vec::new();
     for minute in 0..13 {
-        ids.push(assignment(&db, ada, AT + Duration::from_mins(minute / 2)).await);
+        ids.push(create_assignment(&db, ada, AT + Duration::from_mins(minute / 2)).await);
     }
 
     let (exported, pages) = export_assignments(&db, ada).await;
@@ -127,9 +127,9 @@ async fn many_assignments_are_exported_in_pages(db: Database) {
 }
 
 async fn an_undecryptable_assignment_is_exported_without_its_contents(db: Database) {
-    let ada = person(&db, Role::User).await.user;
-    let id = assignment(&db, ada, AT).await;
-    run(&db, id).await;
+    let ada = create_person(&db, Role::User).await.user;
+    let id = create_assignment(&db, ada, AT).await;
+    complete_assignment(&db, id).await;
     execute(&db, "DELETE FROM person_salts").await;
 
     let (exported, _) = export_assignments(&db, ada).await;
@@ -141,11 +141,11 @@ async fn an_undecryptable_assignment_is_exported_without_its_contents(db: Databa
 }
 
 async fn assignments_are_erased_with_the_account(db: Database) {
-    let ada = person(&db, Role::User).await;
-    let bob = person(&db, Role::User).await;
+    let ada = create_person(&db, Role::User).await;
+    let bob = create_person(&db, Role::User).await;
     for person in [ada, bob] {
-        let id = assignment(&db, person.user, AT).await;
-        run(&db, id).await;
+        let id = create_assignment(&db, person.user, AT).await;
+        complete_assignment(&db, id).await;
     }
 
     let erased = SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();

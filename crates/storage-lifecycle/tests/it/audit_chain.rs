@@ -13,7 +13,7 @@ use pia_storage_lifecycle::{AuditCheckpoint, SqlAuditChain, SqlAuditLog, SqlEras
 use uuid::Uuid;
 
 use crate::audit_log::{entry, write};
-use crate::people::{AT, erasure_of, execute, person};
+use crate::people::{AT, create_person, erasure_of, execute};
 
 pia_testkit::contract! {
     each_entry_is_chained_once_by_concurrent_calls,
@@ -166,7 +166,7 @@ async fn a_cut_chain_differs_from_an_exported_checkpoint(db: Database) {
 }
 
 async fn the_chain_stays_valid_after_an_erasure(db: Database) {
-    let ada = person(&db, Role::User).await;
+    let ada = create_person(&db, Role::User).await;
     write(&db, &[entry(Some(ada.user), None, 0), entry(None, Some(ada.user), 1)]).await;
     let chain = append_entries(&db, 1, minutes(1)).await;
 

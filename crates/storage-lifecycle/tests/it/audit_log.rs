@@ -12,7 +12,7 @@ use pia_storage_lifecycle::{
     SqlAuditChain, SqlAuditLog, SqlEffectWriter, SqlEraser, SqlPersonalData,
 };
 
-use crate::people::{AT, erasure_of, person};
+use crate::people::{AT, create_person, erasure_of};
 
 pia_testkit::contract! {
     entries_name_actor_subject_and_origin,
@@ -111,8 +111,8 @@ async fn pages_neither_repeat_nor_omit_entries(db: Database) {
 }
 
 async fn an_erased_user_is_reported_as_forgotten(db: Database) {
-    let ada = person(&db, Role::User).await;
-    let bob = person(&db, Role::User).await;
+    let ada = create_person(&db, Role::User).await;
+    let bob = create_person(&db, Role::User).await;
     write(&db, &[entry(Some(ada.user), Some(bob.user), 0)]).await;
 
     SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();

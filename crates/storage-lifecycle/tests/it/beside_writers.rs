@@ -17,7 +17,7 @@ use pia_sync::{
 };
 use uuid::Uuid;
 
-use crate::people::{AT, erasure_of, person, sealer};
+use crate::people::{AT, create_person, erasure_of, sealer};
 
 pia_testkit::contract! {
     a_deletion_neither_fails_concurrent_writers_nor_delays_registrations,
@@ -97,7 +97,7 @@ async fn a_deletion_neither_fails_concurrent_writers_nor_delays_registrations(db
     let ended = AtomicBool::new(false);
     let leaving = async {
         for role in [Role::User, Role::User, Role::User, Role::OrgManager] {
-            let leaver = person(&db, role).await;
+            let leaver = create_person(&db, role).await;
             let writers = join_all((0..WRITERS).map(|it| write(&db, leaver.user, it)));
             let leave = async {
                 tokio::time::sleep(Duration::from_millis(300)).await;

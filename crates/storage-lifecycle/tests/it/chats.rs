@@ -11,7 +11,7 @@ use pia_storage_lifecycle::SqlPersonalData;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::people::{AT, execute, person, sealer};
+use crate::people::{AT, create_person, execute, sealer};
 
 pia_testkit::contract! {
     chats_are_exported_unchanged,
@@ -62,8 +62,8 @@ async fn export_chats(db: &Database, user: UserId) -> ExportedChats {
 }
 
 async fn chats_are_exported_unchanged(db: Database) {
-    let ada = person(&db, Role::User).await.user;
-    let bob = person(&db, Role::User).await.user;
+    let ada = create_person(&db, Role::User).await.user;
+    let bob = create_person(&db, Role::User).await.user;
     store_chat(&db, ada, 2, Some(r#"{"n":1.0,"null":null}"#)).await;
     store_chat(&db, ada, 1, None).await;
     store_chat(&db, bob, 3, Some("{}")).await;
@@ -81,7 +81,7 @@ async fn chats_are_exported_unchanged(db: Database) {
 }
 
 async fn many_and_long_chats_are_exported_in_pages(db: Database) {
-    let ada = person(&db, Role::User).await.user;
+    let ada = create_person(&db, Role::User).await.user;
     let long = format!("\"{}\"", "x".repeat(3 << 20));
     for number in 1..=3 {
         store_chat(&db, ada, number, Some(&long)).await;
@@ -97,7 +97,7 @@ async fn many_and_long_chats_are_exported_in_pages(db: Database) {
 }
 
 async fn an_undecryptable_chat_is_exported_without_its_document(db: Database) {
-    let ada = person(&db, Role::User).await.user;
+    let ada = create_person(&db, Role::User).await.user;
     store_chat(&db, ada, 1, Some("{}")).await;
     let seal = sealer(&db).seal_for(ada).await.unwrap().unwrap();
     let mut sealed_body = seal.seal(SealContext { purpose: "x", row: b"" }, b"{}").unwrap();

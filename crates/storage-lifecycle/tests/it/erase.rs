@@ -21,7 +21,7 @@ use pia_storage::{
 use pia_storage_lifecycle::SqlEraser;
 use pia_testkit::databases::seal;
 
-use crate::people::{AT, Person, address, erasure_of, execute, person};
+use crate::people::{AT, Person, address, create_person, erasure_of, execute};
 
 pia_testkit::contract! {
     only_the_account_to_be_erased_is_erased,
@@ -65,8 +65,8 @@ async fn write(db: &Database, effects: SideEffects) {
 }
 
 async fn only_the_account_to_be_erased_is_erased(db: Database) {
-    let ada = person(&db, Role::User).await;
-    let bob = person(&db, Role::User).await;
+    let ada = create_person(&db, Role::User).await;
+    let bob = create_person(&db, Role::User).await;
 
     let eraser = SqlEraser::new(db.clone());
     let outcome = eraser.erase(erasure_of(ada)).await.unwrap();
@@ -90,8 +90,8 @@ async fn only_the_account_to_be_erased_is_erased(db: Database) {
 }
 
 async fn an_ended_session_or_a_deactivated_account_erases_nothing(db: Database) {
-    let ada = person(&db, Role::User).await;
-    let bob = person(&db, Role::User).await;
+    let ada = create_person(&db, Role::User).await;
+    let bob = create_person(&db, Role::User).await;
     let eraser = SqlEraser::new(db.clone());
     let erase = async |person| eraser.erase(erasure_of(person)).await.unwrap();
 
@@ -110,9 +110,9 @@ async fn an_ended_session_or_a_deactivated_account_erases_nothing(db: Database) 
 }
 
 async fn the_last_administrator_stays(db: Database) {
-    let ada = person(&db, Role::Admin).await;
-    let bob = person(&db, Role::Admin).await;
-    let _user = person(&db, Role::OrgManager).await;
+    let ada = create_person(&db, Role::Admin).await;
+    let bob = create_person(&db, Role::Admin).await;
+    let _user = create_person(&db, Role::OrgManager).await;
     let eraser = SqlEraser::new(db.clone());
 
     let outcome_of_ada = eraser.erase(erasure_of(ada)).await.unwrap();
@@ -127,7 +127,7 @@ async fn one_of_concurrently_leaving_administrators_stays(db: Database) {
     let eraser = SqlEraser::new(db.clone());
     let mut admins = Vec::new();
     for _ in 0..6 {
-        admins.push(person(&db, Role::Admin).await);
+        admins.push(create_person(&db, Role::Admin).await);
     }
 
     let erasures = join_all(admins.into_iter().map(|it| eraser.erase(erasure_of(it)))).await;
@@ -140,7 +140,7 @@ async fn one_of_concurrently_leaving_administrators_stays(db: Database) {
 }
 
 async fn concurrent_erasures_of_an_account_succeed_once(db: Database) {
-    let ada = person(&db, Role::User).await;
+    let ada = create_person(&db, Role::User).await;
     let eraser = SqlEraser::new(db.clone());
 
     let results = join_all((0..8).map(|_| eraser.erase(erasure_of(ada)))).await;
@@ -171,8 +171,8 @@ struct IdentityRow {
 }
 
 async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
-    let ada = person(&db, Role::User).await;
-    let bob = person(&db, Role::User).await;
+    let ada = create_person(&db, Role::User).await;
+    let bob = create_person(&db, Role::User).await;
     write(&db, SideEffects::audit(AT, ada.user, "hers")).await;
     write(&db, SideEffects::about(AT, ada.user, "about_her")).await;
     write(&db, SideEffects::audit(AT, bob.user, "his")).await;
@@ -218,8 +218,8 @@ async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
 }
 
 async fn usage_stays_under_a_pseudonym(db: Database) {
-    let ada = person(&db, Role::User).await;
-    let bob = person(&db, Role::User).await;
+    let ada = create_person(&db, Role::User).await;
+    let bob = create_person(&db, Role::User).await;
     for (user, calls) in [(ada.user, 2), (bob.user, 1)] {
         let row = diesel::insert_into(usage_by_user::table).values((
             usage_by_user::week.eq(2950),
@@ -275,8 +275,8 @@ async fn usage_stays_under_a_pseudonym(db: Database) {
 }
 
 async fn windows_of_the_account_are_deleted_and_those_of_its_group_stay(db: Database) {
-    let ada = person(&db, Role::User).await;
-    let bob = person(&db, Role::User).await;
+    let ada = create_person(&db, Role::User).await;
+    let bob = create_person(&db, Role::User).await;
     // One window and an open reservation in it for each of them, and the same
     // for the group.
     execute(
@@ -301,7 +301,7 @@ async fn windows_of_the_account_are_deleted_and_those_of_its_group_stay(db: Data
 }
 
 async fn deleted_data_is_truncated_from_the_log_later_if_necessary(db: Database) {
-    let ada = person(&db, Role::User).await;
+    let ada = create_person(&db, Role::User).await;
     let eraser = SqlEraser::new(db.clone());
     let erasure: Result<ErasureOutcome, DbError> = async {
         // A concurrent reader has an older snapshot.

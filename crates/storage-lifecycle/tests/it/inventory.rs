@@ -66,7 +66,7 @@ async fn the_inventory_names_every_column_of_every_table_and_no_other(db: Databa
 }
 
 async fn every_section_can_be_read(db: Database) {
-    let ada = crate::people::person(&db, pia_identity::Role::User).await;
+    let ada = crate::people::create_person(&db, pia_identity::Role::User).await;
     let data = SqlPersonalData::new(db.clone(), crate::people::sealer(&db));
 
     for section in data.inventory().sections {

@@ -26,7 +26,7 @@ pub(crate) fn address(user: UserId) -> String {
 }
 
 /// Creates a user who is signed in for an hour.
-pub(crate) async fn person(db: &Database, role: Role) -> Person {
+pub(crate) async fn create_person(db: &Database, role: Role) -> Person {
     let person = Person { user: UserId::generate(), session: SessionId::generate() };
     let account = diesel::insert_into(accounts::table).values((
         accounts::id.eq(DbUid(person.user.0)),

@@ -10,7 +10,9 @@ use pia_storage::Database;
 use pia_storage_policy::SqlClientPolicies;
 use uuid::Uuid;
 
-use crate::people::{DEFAULT, account, catalogue_version, count_noted, group, noting};
+use crate::people::{
+    DEFAULT, catalogue_version, count_noted, create_account, create_group, noting,
+};
 
 pia_testkit::contract! {
     a_policy_is_stored_listed_and_replaced,
@@ -37,7 +39,7 @@ fn update(draft: ClientPolicyDraft, at: Timestamp) -> PolicyUpdate {
 
 /// Creates a store of policies, and the administrator who writes them.
 async fn store(db: &Database) -> SqlClientPolicies {
-    account(db, ADMIN).await;
+    create_account(db, ADMIN).await;
     SqlClientPolicies::new(db.clone())
 }
 
@@ -120,7 +122,7 @@ async fn names_are_unique_among_live_policies(db: Database) {
 
 async fn an_assigned_policy_is_not_deleted(db: Database) {
     let policies = store(&db).await;
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     let id = create_policy(&policies, "One").await;
     assert_eq!(policies.of_group(sales).await.unwrap(), Some(None));
 

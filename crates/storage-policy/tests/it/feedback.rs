@@ -12,7 +12,7 @@ use pia_storage::Database;
 use pia_storage_policy::SqlFeedback;
 use uuid::Uuid;
 
-use crate::people::{START, count_noted, noting, person};
+use crate::people::{START, count_noted, create_person, noting};
 
 pia_testkit::contract! {
     a_report_is_stored_unchanged,
@@ -48,7 +48,7 @@ async fn add_entry(feedback: &SqlFeedback, entry: FeedbackEntry) -> FeedbackEntr
 
 async fn a_report_is_stored_unchanged(db: Database) {
     let feedback = SqlFeedback::new(db.clone());
-    let entry = add_entry(&feedback, report(person(&db).await, "down", START)).await;
+    let entry = add_entry(&feedback, report(create_person(&db).await, "down", START)).await;
 
     assert_eq!(feedback.find(entry.id).await.unwrap(), Some(entry));
     assert_eq!(feedback.find(FeedbackId::generate()).await.unwrap(), None);
@@ -56,7 +56,7 @@ async fn a_report_is_stored_unchanged(db: Database) {
 
 async fn pages_are_filtered_and_in_order_of_time(db: Database) {
     let feedback = SqlFeedback::new(db.clone());
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let mut ids = Vec::new();
     for day in 0..5_u32 {
         let rating = if day % 2 == 0 { "down" } else { "up" };
@@ -99,7 +99,7 @@ async fn pages_are_filtered_and_in_order_of_time(db: Database) {
 
 async fn a_triage_keeps_what_it_omits(db: Database) {
     let feedback = SqlFeedback::new(db.clone());
-    let entry = add_entry(&feedback, report(person(&db).await, "down", START)).await;
+    let entry = add_entry(&feedback, report(create_person(&db).await, "down", START)).await;
     let update = |status, note| TriageUpdate { status, note, at: START + DAY, expected: None };
 
     let noting_only = update(None, Some("Ask the vendor.".to_owned()));
@@ -125,7 +125,7 @@ async fn a_triage_keeps_what_it_omits(db: Database) {
 
 async fn one_of_concurrent_triages_of_one_version_is_stored(db: Database) {
     let feedback = SqlFeedback::new(db.clone());
-    let entry = add_entry(&feedback, report(person(&db).await, "down", START)).await;
+    let entry = add_entry(&feedback, report(create_person(&db).await, "down", START)).await;
     let update = |number| TriageUpdate {
         status: None,
         note: Some(format!("note {number}")),
@@ -143,7 +143,7 @@ async fn one_of_concurrent_triages_of_one_version_is_stored(db: Database) {
 
 async fn answers_are_deleted_before_reports(db: Database) {
     let feedback = SqlFeedback::new(db.clone());
-    let user = person(&db).await;
+    let user = create_person(&db).await;
     let [old, middle, new] = [0_u32, 10, 20].map(|day| report(user, "down", START + DAY * day));
     for entry in [&old, &middle, &new] {
         add_entry(&feedback, entry.clone()).await;

@@ -11,7 +11,7 @@ use pia_storage::Database;
 use pia_storage_policy::{SqlGroups, SqlManagedPersonas, SqlPlugins};
 
 use crate::people::{
-    DEFAULT, START, count_noted, group, group_named, group_of, name, noting, person,
+    DEFAULT, START, count_noted, create_group, create_person, group_named, group_of, name, noting,
 };
 use crate::personas::quotas;
 
@@ -34,10 +34,10 @@ fn nothing() -> SideEffects {
 
 async fn groups_are_listed_with_their_members_the_default_one_first(db: Database) {
     let groups = SqlGroups::new(db.clone());
-    let user = person(&db).await;
-    let zoo = group(&db, "Zoo").await;
-    let _aa = group(&db, "aardvarks").await;
-    person(&db).await;
+    let user = create_person(&db).await;
+    let zoo = create_group(&db, "Zoo").await;
+    let _aa = create_group(&db, "aardvarks").await;
+    create_person(&db).await;
     groups.put(user, zoo, nothing()).await.unwrap();
 
     let listed_groups = groups.all().await.unwrap();
@@ -52,8 +52,8 @@ async fn groups_are_listed_with_their_members_the_default_one_first(db: Database
 
 async fn a_group_is_found_by_its_id_and_by_its_name_in_any_case(db: Database) {
     let groups = SqlGroups::new(db.clone());
-    let id = group(&db, "Ärzte").await;
-    groups.put(person(&db).await, id, nothing()).await.unwrap();
+    let id = create_group(&db, "Ärzte").await;
+    groups.put(create_person(&db).await, id, nothing()).await.unwrap();
 
     let by_id = groups.find(id).await.unwrap().unwrap();
     let by_name = groups.find_named(&name("äRZTE")).await.unwrap().unwrap();
@@ -80,8 +80,8 @@ async fn one_of_concurrent_groups_of_one_name_is_created(db: Database) {
 
 async fn a_group_is_not_renamed_to_a_taken_name(db: Database) {
     let groups = SqlGroups::new(db.clone());
-    let id = group(&db, "Sales").await;
-    group(&db, "Support").await;
+    let id = create_group(&db, "Sales").await;
+    create_group(&db, "Support").await;
     let rename = async |to: &str| groups.rename(id, name(to), noting("renamed")).await.unwrap();
 
     let renamed = [rename("SALES").await, rename("SALES").await, rename("support").await];
@@ -98,7 +98,7 @@ async fn one_of_concurrent_renames_to_one_name_succeeds(db: Database) {
     let groups = SqlGroups::new(db.clone());
     let mut ids = Vec::new();
     for n in 0..8 {
-        ids.push(group(&db, &format!("group {n}")).await);
+        ids.push(create_group(&db, &format!("group {n}")).await);
     }
 
     let renamings = ids.iter().map(|it| groups.rename(*it, name("Best"), noting("renamed")));
@@ -112,8 +112,8 @@ async fn one_of_concurrent_renames_to_one_name_succeeds(db: Database) {
 
 async fn only_an_unused_group_other_than_the_default_one_is_deleted(db: Database) {
     let groups = SqlGroups::new(db.clone());
-    let id = group(&db, "Sales").await;
-    let user = person(&db).await;
+    let id = create_group(&db, "Sales").await;
+    let user = create_person(&db).await;
     groups.put(user, id, nothing()).await.unwrap();
     let remove = async |of| groups.remove(of, noting("removed")).await.unwrap();
 
@@ -134,7 +134,7 @@ async fn only_an_unused_group_other_than_the_default_one_is_deleted(db: Database
 
 async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
     let groups = SqlGroups::new(db.clone());
-    let id = group(&db, "Sales").await;
+    let id = create_group(&db, "Sales").await;
     let personas = SqlManagedPersonas::new(db.clone());
     let plugins = SqlPlugins::new(db.clone());
     let persona = crate::personas::create_persona(&personas, "Ada").await;
@@ -157,8 +157,8 @@ async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
 async fn no_account_is_in_a_deleted_group(db: Database) {
     let groups = SqlGroups::new(db.clone());
     for n in 0..8 {
-        let id = group(&db, &format!("group {n}")).await;
-        let user = person(&db).await;
+        let id = create_group(&db, &format!("group {n}")).await;
+        let user = create_person(&db).await;
 
         let (put, removed) = join!(groups.put(user, id, nothing()), groups.remove(id, nothing()));
 
@@ -174,9 +174,9 @@ async fn no_account_is_in_a_deleted_group(db: Database) {
 
 async fn a_member_is_moved_to_another_group_once(db: Database) {
     let groups = SqlGroups::new(db.clone());
-    let id = group(&db, "Sales").await;
-    let user = person(&db).await;
-    let other_user = person(&db).await;
+    let id = create_group(&db, "Sales").await;
+    let user = create_person(&db).await;
+    let other_user = create_person(&db).await;
 
     let first_outcome = groups.put(user, id, noting("put")).await.unwrap();
     let second_outcome = groups.put(user, id, noting("put")).await.unwrap();
@@ -190,9 +190,9 @@ async fn a_member_is_moved_to_another_group_once(db: Database) {
 
 async fn a_missing_group_or_account_is_reported_without_effects(db: Database) {
     let groups = SqlGroups::new(db.clone());
-    let id = group(&db, "Sales").await;
+    let id = create_group(&db, "Sales").await;
     let unknown_group = GroupId::generate();
-    let user = person(&db).await;
+    let user = create_person(&db).await;
 
     let renaming_outcome = groups.rename(unknown_group, name("a"), noting("tried")).await.unwrap();
     let no_group = groups.put(user, unknown_group, noting("tried")).await.unwrap();

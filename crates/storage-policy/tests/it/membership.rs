@@ -13,7 +13,9 @@ use pia_storage::schema::{accounts, passkeys, totp_factors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_policy::SqlGroups;
 
-use crate::people::{DEFAULT, START, account_created_at, count_noted, group, group_of, person};
+use crate::people::{
+    DEFAULT, START, count_noted, create_account_at, create_group, create_person, group_of,
+};
 
 pia_testkit::contract! {
     members_are_paged_in_each_order,
@@ -49,7 +51,7 @@ async fn members_are_paged_in_each_order(db: Database) {
     let mut users = Vec::new();
     for second in [3, 1, 2] {
         let at = Timestamp::from_micros(second * 1_000_000);
-        users.push(account_created_at(&db, UserId::generate(), at).await);
+        users.push(create_account_at(&db, UserId::generate(), at).await);
     }
     let page = async |order, after| {
         let filter = MemberFilter { order, ..MemberFilter::default() };
@@ -77,7 +79,7 @@ async fn a_page_after_a_deleted_account_begins_at_its_position(db: Database) {
     let mut users = Vec::new();
     for second in 0..4 {
         let at = Timestamp::from_micros(second * 1_000_000);
-        users.push(account_created_at(&db, UserId::generate(), at).await);
+        users.push(create_account_at(&db, UserId::generate(), at).await);
     }
     let page = async |order, after, limit| {
         let filter = MemberFilter { order, ..MemberFilter::default() };
@@ -114,7 +116,7 @@ async fn addresses_of_many_users_are_loaded_at_once(db: Database) {
     let groups = SqlGroups::new(db.clone());
     let mut users = Vec::new();
     for _ in 0..3 {
-        users.push(person(&db).await);
+        users.push(create_person(&db).await);
     }
     let stranger = UserId::generate();
 
@@ -204,16 +206,16 @@ async fn add_passkey(db: &Database, user: UserId) {
 async fn people<const N: usize>(db: &Database) -> [UserId; N] {
     let mut users = [UserId::generate(); N];
     for user in &mut users {
-        *user = person(db).await;
+        *user = create_person(db).await;
     }
     users
 }
 
 async fn members_are_added_removed_and_replaced(db: Database) {
-    let sales = group(&db, "Sales").await;
-    let ada = person(&db).await;
-    let bob = person(&db).await;
-    let eve = person(&db).await;
+    let sales = create_group(&db, "Sales").await;
+    let ada = create_person(&db).await;
+    let bob = create_person(&db).await;
+    let eve = create_person(&db).await;
 
     assert_eq!(
         change(&db, sales, &[Add(vec![ada, bob])]).await,
@@ -236,9 +238,9 @@ async fn members_are_added_removed_and_replaced(db: Database) {
 }
 
 async fn changes_are_made_one_after_the_other_and_all_or_none(db: Database) {
-    let sales = group(&db, "Sales").await;
-    let ada = person(&db).await;
-    let bob = person(&db).await;
+    let sales = create_group(&db, "Sales").await;
+    let ada = create_person(&db).await;
+    let bob = create_person(&db).await;
     let stranger = UserId::generate();
 
     change(&db, sales, &[Add(vec![ada, bob]), Remove(vec![ada])]).await;
@@ -252,7 +254,7 @@ async fn changes_are_made_one_after_the_other_and_all_or_none(db: Database) {
 }
 
 async fn nobody_leaves_the_default_group_without_another(db: Database) {
-    let ada = person(&db).await;
+    let ada = create_person(&db).await;
 
     assert_eq!(
         change(&db, DEFAULT, &[Remove(vec![ada])]).await,
@@ -264,10 +266,10 @@ async fn nobody_leaves_the_default_group_without_another(db: Database) {
 }
 
 async fn of_concurrent_changes_each_has_its_effect(db: Database) {
-    let groups = [group(&db, "Sales").await, group(&db, "Support").await];
+    let groups = [create_group(&db, "Sales").await, create_group(&db, "Support").await];
     let mut people = Vec::new();
     for _ in 0..16 {
-        people.push(person(&db).await);
+        people.push(create_person(&db).await);
     }
 
     let all = people.iter().enumerate().map(|(n, it)| {
@@ -286,10 +288,10 @@ async fn of_concurrent_changes_each_has_its_effect(db: Database) {
 }
 
 async fn a_thousand_members_are_moved_at_once(db: Database) {
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     let mut people = Vec::new();
     for _ in 0..1_001 {
-        people.push(person(&db).await);
+        people.push(create_person(&db).await);
     }
 
     let MembersChangeOutcome::Done(moved) = change(&db, sales, &[Replace(people)]).await else {
@@ -302,8 +304,8 @@ async fn a_thousand_members_are_moved_at_once(db: Database) {
 }
 
 async fn an_external_id_belongs_to_one_group(db: Database) {
-    let sales = group(&db, "Sales").await;
-    let support = group(&db, "Support").await;
+    let sales = create_group(&db, "Sales").await;
+    let support = create_group(&db, "Support").await;
     let groups = SqlGroups::new(db.clone());
     let set = |group, id: Option<&str>| {
         let groups = groups.clone();

@@ -31,7 +31,7 @@ pub(crate) fn group_named(group_name: &str) -> Group {
 }
 
 /// Stores a group of this name, and returns its id.
-pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
+pub(crate) async fn create_group(db: &Database, name: &str) -> GroupId {
     let group = group_named(name);
     let id = group.id;
     let addition_outcome =
@@ -41,17 +41,17 @@ pub(crate) async fn group(db: &Database, name: &str) -> GroupId {
 }
 
 /// Stores an account in the default group.
-pub(crate) async fn person(db: &Database) -> UserId {
-    account(db, UserId::generate()).await
+pub(crate) async fn create_person(db: &Database) -> UserId {
+    create_account(db, UserId::generate()).await
 }
 
 /// Stores an account with this id in the default group.
-pub(crate) async fn account(db: &Database, user: UserId) -> UserId {
-    account_created_at(db, user, START).await
+pub(crate) async fn create_account(db: &Database, user: UserId) -> UserId {
+    create_account_at(db, user, START).await
 }
 
 /// Stores an account that was created at this time.
-pub(crate) async fn account_created_at(db: &Database, user: UserId, at: Timestamp) -> UserId {
+pub(crate) async fn create_account_at(db: &Database, user: UserId, at: Timestamp) -> UserId {
     let email = format!("{user}@example.org");
     let row = (
         accounts::id.eq(DbUid(user.0)),

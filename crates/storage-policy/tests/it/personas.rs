@@ -11,7 +11,7 @@ use pia_storage::Database;
 use pia_storage_policy::{SqlGroups, SqlManagedPersonas};
 use uuid::Uuid;
 
-use crate::people::{DEFAULT, catalogue_version, count_noted, group, noting};
+use crate::people::{DEFAULT, catalogue_version, count_noted, create_group, noting};
 
 pia_testkit::contract! {
     a_persona_is_stored_listed_replaced_and_deleted,
@@ -107,7 +107,7 @@ async fn an_update_of_another_version_is_rejected(db: Database) {
 
 async fn all_groups_are_replaced(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     let ada = create_persona(&personas, "Ada").await;
 
     for groups in [vec![DEFAULT, sales], vec![sales], vec![]] {
@@ -148,7 +148,7 @@ async fn all_plugins_are_replaced(db: Database) {
 
 async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     let own_quota = [SettingChange::Quota(Quota::ManagedPersonas, Some(3))];
     SqlGroups::new(db.clone()).change(sales, &own_quota, noting("change")).await.unwrap();
     assert_eq!(GroupSettings::default().quota(Quota::ManagedPersonas), Some(50));

@@ -11,7 +11,7 @@ use pia_storage::Database;
 use pia_storage_policy::{SqlCertificates, SqlPlugins};
 use uuid::Uuid;
 
-use crate::people::{DEFAULT, START, catalogue_version, count_noted, group, noting};
+use crate::people::{DEFAULT, START, catalogue_version, count_noted, create_group, noting};
 
 pia_testkit::contract! {
     a_plugin_is_stored_listed_replaced_and_deleted,
@@ -129,7 +129,7 @@ async fn one_of_concurrent_updates_of_one_version_is_stored(db: Database) {
 async fn groups_get_only_their_plugins(db: Database) {
     let plugins = SqlPlugins::new(db.clone());
     let plugin = create_plugin(&plugins, "Tickets").await;
-    let sales = group(&db, "Sales").await;
+    let sales = create_group(&db, "Sales").await;
     let unknown_group = GroupId::generate();
     let refused_outcome =
         plugins.assign(plugin.id, &[sales, unknown_group], noting("assign")).await.unwrap();

@@ -7,7 +7,7 @@ use pia_sealing::{MasterKeys, ServerSeal};
 use pia_storage::Database;
 use pia_storage_policy::SqlSettingOverrides;
 
-use crate::people::{START, audited_changes, count_noted, noting, person, setting_row};
+use crate::people::{START, audited_changes, count_noted, create_person, noting, setting_row};
 
 pia_testkit::contract! {
     a_setting_is_stored_replaced_and_removed,
@@ -51,7 +51,7 @@ async fn a_setting_is_stored_replaced_and_removed(db: Database) {
     let store = SqlSettingOverrides::new(db.clone());
     let first_settings = store.load().await.unwrap();
     assert!(first_settings.settings.is_empty());
-    let by = Some(person(&db).await);
+    let by = Some(create_person(&db).await);
     let first_override = SettingOverride { updated_by: by, ..setting("A:One", "1") };
 
     assert!(

@@ -8,7 +8,7 @@ use pia_policy::{
 use pia_storage::Database;
 use pia_storage_policy::SqlGroups;
 
-use crate::people::{DEFAULT, count_noted, group, noting};
+use crate::people::{DEFAULT, count_noted, create_group, noting};
 
 pia_testkit::contract! {
     a_group_without_settings_has_the_defaults,
@@ -25,7 +25,7 @@ fn text(text: &str) -> String {
 
 async fn a_group_without_settings_has_the_defaults(db: Database) {
     let groups = SqlGroups::new(db.clone());
-    let id = group(&db, "Sales").await;
+    let id = create_group(&db, "Sales").await;
 
     for group in [DEFAULT, id] {
         assert_eq!(groups.settings(group).await.unwrap(), Some(GroupSettings::default()));
@@ -121,11 +121,11 @@ async fn unchanged_and_invalid_settings_leave_no_effects(db: Database) {
 
 async fn settings_are_deleted_with_their_group(db: Database) {
     let groups = SqlGroups::new(db.clone());
-    let id = group(&db, "Sales").await;
+    let id = create_group(&db, "Sales").await;
     groups.change(id, &[SettingChange::Pool(true)], noting("set")).await.unwrap();
 
     groups.remove(id, noting("removed")).await.unwrap();
-    let repeated_group = group(&db, "Sales").await;
+    let repeated_group = create_group(&db, "Sales").await;
 
     assert_eq!(groups.settings(repeated_group).await.unwrap(), Some(GroupSettings::default()));
 }

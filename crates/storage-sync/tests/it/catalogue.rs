@@ -25,7 +25,7 @@ async fn load_catalogue(person: &Person, version: i64) -> Catalogue {
     person.reader.catalogue(GROUP, version).await.unwrap()
 }
 
-async fn persona(db: &Database, id: u128, deleted_at: Option<Timestamp>) {
+async fn create_persona(db: &Database, id: u128, deleted_at: Option<Timestamp>) {
     let now = DbInstant(SystemClock.now());
     let row = (
         managed_personas::id.eq(DbUid(Uuid::from_u128(id))),
@@ -49,7 +49,7 @@ async fn persona(db: &Database, id: u128, deleted_at: Option<Timestamp>) {
     run(async { on_conn!(db.writer(), |conn| grant.execute(conn).await?) }).await;
 }
 
-async fn plugin(db: &Database, id: u128, granted: bool) {
+async fn create_plugin(db: &Database, id: u128, granted: bool) {
     let row = (
         plugins::id.eq(DbUid(Uuid::from_u128(id))),
         plugins::kind.eq("mcp_server"),
@@ -86,11 +86,11 @@ async fn every_group_has_the_built_in_plugins_and_no_policy(db: Database) {
 
 async fn a_group_has_what_is_granted_to_it(db: Database) {
     let person = Person::of(db.clone()).await;
-    persona(&db, 1, None).await;
-    persona(&db, 2, Some(SystemClock.now())).await;
-    persona(&db, 3, Some(Timestamp::UNIX_EPOCH)).await;
-    plugin(&db, 0x2000_0000_0000_0000_0000_0000_0000_0001, true).await;
-    plugin(&db, 0x2000_0000_0000_0000_0000_0000_0000_0002, false).await;
+    create_persona(&db, 1, None).await;
+    create_persona(&db, 2, Some(SystemClock.now())).await;
+    create_persona(&db, 3, Some(Timestamp::UNIX_EPOCH)).await;
+    create_plugin(&db, 0x2000_0000_0000_0000_0000_0000_0000_0001, true).await;
+    create_plugin(&db, 0x2000_0000_0000_0000_0000_0000_0000_0002, false).await;
     let policy_row = (
         client_policies::id.eq(DbUid(Uuid::from_u128(5))),
         client_policies::name.eq("Strict"),
@@ -115,7 +115,7 @@ async fn a_group_has_what_is_granted_to_it(db: Database) {
 
 async fn devices_cannot_change_managed_personas(db: Database) {
     let person = Person::of(db.clone()).await;
-    persona(&db, 1, None).await;
+    create_persona(&db, 1, None).await;
     let persona_item = |id| item(Channel::Personas, id, 5);
 
     let conflicts = person.push(10, vec![persona_item(1), persona_item(9)]).await.conflicts;
@@ -129,7 +129,7 @@ async fn devices_cannot_change_managed_personas(db: Database) {
 async fn a_catalogue_is_read_again_when_its_version_changes(db: Database) {
     let person = Person::of(db.clone()).await;
     let before = load_catalogue(&person, 1).await;
-    persona(&db, 1, None).await;
+    create_persona(&db, 1, None).await;
 
     assert_eq!(load_catalogue(&person, 1).await, before);
     assert_eq!(load_catalogue(&person, 2).await.personas.len(), 1);

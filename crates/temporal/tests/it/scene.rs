@@ -44,7 +44,7 @@ pub(crate) struct RunningWorker {
 
 impl Scene {
     pub(crate) async fn on(db: Database) -> Self {
-        let user = person(&db).await;
+        let user = create_person(&db).await;
         let queue = format!("test-{}", Uuid::now_v7());
         Self { engine: engine_at(&server(), &queue), db, user, queue }
     }
@@ -199,7 +199,7 @@ fn store(db: &Database) -> Arc<SqlAssignments> {
     Arc::new(SqlAssignments::new(db.clone(), sealer))
 }
 
-async fn person(db: &Database) -> UserId {
+async fn create_person(db: &Database) -> UserId {
     let user = UserId::generate();
     let account = diesel::insert_into(accounts::table).values((
         accounts::id.eq(DbUid(user.0)),
