@@ -25,13 +25,13 @@ pub struct Assignment {
     pub tokens_spent: i64,
     /// Tokens of calls whose results were not accepted.
     pub tokens_abandoned: i64,
-    /// Time at which it was handed over.
+    /// Time when it was handed over.
     pub created_at: Timestamp,
     /// Time of its last change.
     pub updated_at: Timestamp,
-    /// Time at which a worker first started it, if one did.
+    /// Time when a worker first started it, if one did.
     pub started_at: Option<Timestamp>,
-    /// Time at which it ended, in whatever way; `None` while it is unfinished.
+    /// Time when it ended, in whatever way; `None` while it is unfinished.
     pub completed_at: Option<Timestamp>,
     /// Stable code of a failure; `None` unless it failed.
     pub error_code: Option<String>,
@@ -49,7 +49,7 @@ pub struct AssignmentDetails {
     pub artifact_json: Option<String>,
     /// Text of that response; `None` as well if the model returned no text.
     pub artifact_text: Option<String>,
-    /// Time at which the contents were deleted from the server.
+    /// Time when the contents were deleted from the server.
     pub plaintext_dropped_at: Option<Timestamp>,
     /// Events, oldest first.
     pub events: Vec<AssignmentEvent>,

@@ -195,7 +195,7 @@ pub struct AssignmentEvent {
     pub message: Option<String>,
     /// JSON object with the details.
     pub detail: Option<String>,
-    /// Time at which it was appended.
+    /// Time when it was appended.
     pub created_at: Timestamp,
 }
 

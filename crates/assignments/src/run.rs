@@ -46,7 +46,7 @@ pub struct Run {
     pub failed_attempts: u32,
     /// Tools that were permitted in the step before; `None` before the first.
     pub tools: Option<Vec<String>>,
-    /// Time at which a worker first started it, from which the time limit counts.
+    /// Time when a worker first started it; the time limit counts from then.
     pub started_at: Timestamp,
 }
 

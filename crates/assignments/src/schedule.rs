@@ -22,7 +22,7 @@ pub struct Schedule {
     pub next_at: Option<Timestamp>,
     /// Outcome of the last time.
     pub last: Option<LastStart>,
-    /// Time at which it was created.
+    /// Time of its creation.
     pub created_at: Timestamp,
     /// Time of its last change by the user; starts do not change it.
     pub updated_at: Timestamp,
@@ -45,14 +45,14 @@ pub struct ScheduleEntry {
     pub next_at: Option<Timestamp>,
     /// Outcome of the last time.
     pub last: Option<LastStart>,
-    /// Time at which it was created.
+    /// Time of its creation.
     pub created_at: Timestamp,
 }
 
 /// Outcome of a time of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LastStart {
-    /// Time at which the schedule was due, not that at which it was started.
+    /// Time when the schedule was due, which is before its start.
     pub due_at: Timestamp,
     /// Assignment that was handed over, or the reason why none was.
     pub outcome: Result<AssignmentId, SkipReason>,

@@ -23,7 +23,7 @@ pub struct WebhookDelivery {
     pub id: WebhookDeliveryId,
     /// Body, JSON, which every attempt sends unchanged.
     pub payload: String,
-    /// Time at which the assignment ended.
+    /// Time of the assignment's end.
     pub created_at: Timestamp,
     /// Number of attempts so far.
     pub attempts: u32,

@@ -69,7 +69,7 @@ pub enum DeviceState {
 pub struct OnboardingSession {
     /// The session, as it was issued.
     pub text: String,
-    /// Time at which it expires.
+    /// Time of expiry.
     pub ends_at: Timestamp,
 }
 
@@ -83,7 +83,7 @@ pub struct WrappedKey {
     pub salt: String,
     /// Device that created it: the approving one, or the device itself.
     pub created_by: DeviceId,
-    /// Time at which it was stored.
+    /// Time when it was stored.
     pub created_at: Timestamp,
     /// Approval by another device; `None` where the device approved itself.
     pub approved: Option<DeviceApproval>,

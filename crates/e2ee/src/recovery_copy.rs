@@ -38,7 +38,7 @@ pub struct RecoveryCopy {
     pub kdf_parallelism: i32,
     /// Version of the account's key that it contains, from 1.
     pub umk_version: i32,
-    /// Time at which it was stored.
+    /// Time when it was stored.
     pub created_at: Timestamp,
 }
 

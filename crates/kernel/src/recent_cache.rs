@@ -50,7 +50,7 @@ struct Shard<K, V> {
 
 struct Entry<V> {
     value: V,
-    /// Time at which the read began.
+    /// Time when the read began.
     at: Timestamp,
 }
 

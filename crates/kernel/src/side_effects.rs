@@ -114,7 +114,7 @@ impl From<AuditEntry> for SideEffects {
 /// Email to a recipient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mail {
-    /// Time at which it was queued.
+    /// Time when it was queued.
     pub at: Timestamp,
     /// Recipient of the email.
     pub to: Recipient,

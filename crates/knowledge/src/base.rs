@@ -28,7 +28,7 @@ pub struct KnowledgeBase {
     pub name: String,
     /// Text that tells the model when to search the base.
     pub prompt: Option<String>,
-    /// Time at which an administrator created it.
+    /// Time of its creation.
     #[serde(skip)]
     pub created_at: Timestamp,
 }

@@ -119,7 +119,7 @@ pub struct Document {
     pub retrieval_count: i64,
     /// Time of the last retrieval; `None` before the first.
     pub last_retrieved_at: Option<Timestamp>,
-    /// Time at which it was stored first.
+    /// Time when it was first stored.
     pub created_at: Timestamp,
     /// Time of the last change of its content.
     pub updated_at: Timestamp,

@@ -31,9 +31,9 @@ pub struct UnansweredQuestion {
     pub text: String,
     /// Number of times that it was asked.
     pub count: i64,
-    /// Time at which it was asked first.
+    /// Time when it was first asked.
     pub first_seen_at: Timestamp,
-    /// Time at which it was asked last.
+    /// Time when it was last asked.
     pub last_seen_at: Timestamp,
 }
 

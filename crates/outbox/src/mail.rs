@@ -29,7 +29,7 @@ pub struct ClaimToken {
     /// Number of times it was claimed, this time included; the next claim
     /// increments it.
     pub tries: u32,
-    /// Time at which it was queued.
+    /// Time when it was queued.
     pub queued_at: Timestamp,
 }
 
@@ -45,7 +45,7 @@ pub struct OutgoingEmail {
     pub fields: BTreeMap<String, String>,
     /// Language; the operator's default if unknown.
     pub language: Option<Language>,
-    /// Time at which it was written.
+    /// Time when it was written.
     pub at: Timestamp,
     /// Client address of the request that caused it.
     pub address: Option<IpAddr>,
@@ -90,7 +90,7 @@ pub struct RenderedMail {
     pub id: MailId,
     /// Address of the recipient.
     pub to: String,
-    /// Time at which it was written.
+    /// Time when it was written.
     pub at: Timestamp,
     /// Subject and bodies in the recipient's language.
     pub rendition: EmailContent,

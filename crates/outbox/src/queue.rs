@@ -26,7 +26,7 @@ pub struct MailRecord {
     pub user: Option<UserId>,
     /// Address of the recipient, if it is known.
     pub address: Option<String>,
-    /// Time at which it was queued.
+    /// Time when it was queued.
     pub queued_at: Timestamp,
     /// Time of the next attempt, unless it failed.
     pub due_at: Timestamp,
@@ -34,7 +34,7 @@ pub struct MailRecord {
     pub claimed_until: Option<Timestamp>,
     /// Number of attempts, a current one included.
     pub tries: u32,
-    /// Time at which it was abandoned.
+    /// Time when it was abandoned.
     pub failed_at: Option<Timestamp>,
     /// Reason why the last attempt failed.
     pub failure: Option<String>,

@@ -45,7 +45,7 @@ pub(crate) struct Session<'a> {
     phase: Phase,
     /// True until the server has answered the last hello.
     is_introducing: bool,
-    /// Time at which the token is to be renewed.
+    /// Time when the token is to be renewed.
     renew_at: Option<Instant>,
     /// Time until which the connection stays open for another token, which
     /// would be lost otherwise.

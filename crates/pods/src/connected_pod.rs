@@ -25,7 +25,7 @@ pub struct ConnectedPod {
     pub host: String,
     /// Description that the pod sent last.
     pub description: PodDescription,
-    /// Time at which the pod connected.
+    /// Time when the pod connected.
     pub connected_at: Timestamp,
     /// Time until which the pod counts as connected, unless it is extended.
     pub alive_until: Timestamp,

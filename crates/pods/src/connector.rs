@@ -31,7 +31,7 @@ pub struct ValidToken {
     pub hash: ConnectorTokenHash,
     /// Time of its creation.
     pub created_at: Timestamp,
-    /// Time at which it expires.
+    /// Time of expiry.
     pub expires_at: Timestamp,
 }
 

@@ -72,7 +72,7 @@ pub struct RotatedToken {
     pub token: Secret<String>,
     /// Hash of it, which replaces the previous one in the pod's identity.
     pub hash: ConnectorTokenHash,
-    /// Time at which the token expires.
+    /// Time of the token's expiry.
     pub expires_at: Timestamp,
 }
 

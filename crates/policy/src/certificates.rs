@@ -25,7 +25,7 @@ pub struct TrustedCertificate {
     pub thumbprint: String,
     /// Certificate in DER.
     pub der: Vec<u8>,
-    /// Time at which it was added.
+    /// Time when it was added.
     pub updated_at: Timestamp,
 }
 

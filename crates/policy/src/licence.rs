@@ -29,9 +29,9 @@ pub struct Licence {
     pub max_users: Option<u32>,
     /// Maximum number of active administrators; `None` if there is no limit.
     pub max_admins: Option<u32>,
-    /// Time at which it was issued.
+    /// Time of issue.
     pub issued_at: Timestamp,
-    /// Time at which it expires; `None` if it does not.
+    /// Time of expiry; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,
 }
 

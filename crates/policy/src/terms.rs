@@ -30,9 +30,9 @@ pub struct Terms {
     pub max_users: Option<u32>,
     /// Maximum number of active administrators; `None` for no limit.
     pub max_admins: Option<u32>,
-    /// Time at which it is issued.
+    /// Time of issue.
     pub issued_at: Timestamp,
-    /// Time at which it expires; `None` for never.
+    /// Time of expiry; `None` for never.
     pub expires_at: Option<Timestamp>,
 }
 

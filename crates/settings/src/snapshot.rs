@@ -9,7 +9,7 @@ use std::fmt;
 
 use pia_kernel::Secret;
 
-/// Time at which a changed setting takes effect.
+/// Time when a changed setting takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Takes effect when it is reloaded.
@@ -42,7 +42,7 @@ pub struct EffectiveSetting {
     pub is_secret: bool,
     /// Layer that sets it; `None` if the default is in force.
     pub origin: Option<String>,
-    /// Time at which a change of it takes effect.
+    /// Time when a change of it takes effect.
     pub effect: Effect,
     /// True if a blank text has a meaning of its own.
     pub may_be_blank: bool,

@@ -74,7 +74,7 @@ struct Waiting {
     /// Progress that was reported last.
     reported: String,
     reply: oneshot::Sender<Outcome>,
-    /// Time at which its pod was found to be gone.
+    /// Time when its pod was found to be gone.
     missing_since: Option<Timestamp>,
 }
 

@@ -28,7 +28,7 @@ pub const MAX_CHANGES_PER_PUSH: usize = 30_000;
 /// Push of a device.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Push {
-    /// Time at which it was sent, by the device's clock; `None` counts as now.
+    /// Time when it was sent, by the device's clock; `None` counts as now.
     pub sent_at: Option<Timestamp>,
     /// Watermark of the device's last pull; without one, no version counts as unseen.
     pub seen_up_to: Option<Timestamp>,

@@ -18,7 +18,7 @@ use pia_kernel::Timestamp;
 pub struct StampGap {
     /// Highest stamp before the gap.
     pub began_at: Timestamp,
-    /// Time at which the server started.
+    /// Time of the server's start.
     pub ended_at: Timestamp,
 }
 

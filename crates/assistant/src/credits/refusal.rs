@@ -55,7 +55,7 @@ pub struct BudgetRefusal {
     /// Top-ups of the group, if it ever bought some and its members have
     /// allowances.
     pub top_up: Option<Gauge>,
-    /// Time at which enough is available again.
+    /// Time when enough is available again.
     pub resets_at: Timestamp,
     /// Time from the refusal until then.
     pub retry_after: Duration,

@@ -66,7 +66,7 @@ impl CallOutcome {
 pub struct UsageRecord {
     /// Own id, by which duplicate writes are detected.
     pub id: Uuid,
-    /// Time at which the call ended.
+    /// Time when the call ended.
     pub at: Timestamp,
     /// Account of the caller at the time.
     pub user: UserId,

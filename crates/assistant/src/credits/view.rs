@@ -26,7 +26,7 @@ use crate::rules::{ApiKeyBudget, Rules};
 pub struct WeekGauge {
     /// Size and used part, without reserved credits.
     pub gauge: Gauge,
-    /// Time at which the next week begins.
+    /// Beginning of the next week.
     pub resets_at: Timestamp,
 }
 
@@ -46,7 +46,7 @@ pub struct CreditStock {
 pub struct PoolStock {
     /// Credits of this week.
     pub stock: CreditStock,
-    /// Time at which they expire, and the next week's pool begins.
+    /// Time when they expire and the next week's pool begins.
     pub resets_at: Timestamp,
 }
 

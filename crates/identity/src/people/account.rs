@@ -76,7 +76,7 @@ pub struct Account {
     pub customer: CustomerType,
     /// Company that a trader declared; `None` for consumers.
     pub company_name: Option<String>,
-    /// Time at which it was registered or provisioned.
+    /// Time of its registration or provisioning.
     pub created_at: Timestamp,
     /// Permissions beyond the account's own data.
     pub role: Role,

@@ -230,7 +230,7 @@ pub struct PasskeyEntry {
     pub id: PasskeyId,
     /// Name chosen by the owner.
     pub name: String,
-    /// Time of its addition.
+    /// Time when it was added.
     pub created_at: Timestamp,
     /// Time of the last sign-in or proof with it.
     pub used_at: Option<Timestamp>,

@@ -86,7 +86,7 @@ pub struct NewConnectorToken {
     pub hash: ConnectorTokenHash,
     /// Time of its creation.
     pub created_at: Timestamp,
-    /// Time at which it expires.
+    /// Time of expiry.
     pub expires_at: Timestamp,
 }
 

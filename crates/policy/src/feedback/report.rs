@@ -66,7 +66,7 @@ pub struct FeedbackEntry {
     pub user: UserId,
     /// Report as the client sent it.
     pub report: FeedbackReport,
-    /// Time at which it was stored, by the server's clock.
+    /// Time when it was stored, by the server's clock.
     pub received_at: Timestamp,
     /// State of its processing.
     pub status: FeedbackStatus,

@@ -17,7 +17,7 @@ pub struct GroupMember {
     pub group: GroupId,
     /// False if the account is deactivated.
     pub is_active: bool,
-    /// Time at which the account was created.
+    /// Time of the account's creation.
     pub created_at: Timestamp,
 }
 

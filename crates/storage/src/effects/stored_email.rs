@@ -23,7 +23,7 @@ pub struct StoredEmail {
     /// Language of the text; the operator's default if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
-    /// Time at which it was written.
+    /// Time when it was written.
     pub at: Timestamp,
     /// Network address of the request that caused it; `None` without a request.
     #[serde(default, skip_serializing_if = "Option::is_none")]

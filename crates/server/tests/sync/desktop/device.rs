@@ -41,7 +41,7 @@ pub(crate) struct Device {
     pub(crate) journal: Arc<Journal>,
     /// Offset of its clock, in seconds.
     pub(crate) skew: i64,
-    /// Time at which its access token has to be replaced.
+    /// Time when its access token has to be replaced.
     pub(crate) fresh_until: Moment,
     pub(crate) store: Store,
     /// `lastSyncTimestamp`.
