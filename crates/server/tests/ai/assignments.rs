@@ -74,7 +74,7 @@ pub(crate) fn envelope(prompt: &str) -> Value {
 }
 
 /// Hands an assignment over and returns its path.
-pub(crate) async fn accepted(client: &Client, skill: &str) -> String {
+pub(crate) async fn hand_over(client: &Client, skill: &str) -> String {
     let response = enqueue(client, skill, &envelope("Brief me on the move.")).await;
     assert_eq!(response.status, 202, "{}", response.text());
     let path = format!("{ASSIGNMENTS}/{}", response.body["id"].as_str().expect("an id"));
@@ -83,7 +83,7 @@ pub(crate) async fn accepted(client: &Client, skill: &str) -> String {
 }
 
 /// Waits until an assignment has ended, and returns it.
-pub(crate) async fn ended(client: &Client, path: &str) -> Value {
+pub(crate) async fn wait_for_end(client: &Client, path: &str) -> Value {
     until(async || {
         let assignment = client.get(path).await.body;
         let is_open = matches!(assignment["status"].as_str(), Some("Queued" | "Running"));
@@ -105,8 +105,8 @@ async fn a_brief_has_an_event_for_each_step_and_an_artifact(database: TestDataba
     let upstream = Fixed::with_json(ANSWER).await;
     let (_app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
 
-    let path = accepted(&client, "BRIEF").await;
-    let assignment = ended(&client, &path).await;
+    let path = hand_over(&client, "BRIEF").await;
+    let assignment = wait_for_end(&client, &path).await;
 
     assert_eq!(assignment["status"], "Completed", "{assignment}");
     let expected =
@@ -152,8 +152,8 @@ async fn each_use_of_a_tool_is_an_event(database: TestDatabase) {
     let (app, _, client) = granted(with_search(setting, &model.endpoint, &linkup.endpoint)).await;
     app.admin("group set default mode.Research=talker").await.expect("a mode");
 
-    let path = accepted(&client, "research").await;
-    let assignment = ended(&client, &path).await;
+    let path = hand_over(&client, "research").await;
+    let assignment = wait_for_end(&client, &path).await;
 
     let expected = ["queued", "started", "tool", "tool", "artifact", "completed"];
     assert_eq!(kinds(&assignment), expected, "{assignment}");
@@ -168,8 +168,8 @@ async fn each_use_of_a_tool_is_an_event(database: TestDatabase) {
 async fn collecting_deletes_everything_that_the_server_did_not_write(database: TestDatabase) {
     let upstream = Fixed::with_json(ANSWER).await;
     let (app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let path = accepted(&client, "brief").await;
-    ended(&client, &path).await;
+    let path = hand_over(&client, "brief").await;
+    wait_for_end(&client, &path).await;
 
     for _ in 0..2 {
         let collected = client.post(&format!("{path}/collect"), &Value::Null).await;
@@ -187,8 +187,8 @@ async fn collecting_deletes_everything_that_the_server_did_not_write(database: T
 async fn a_user_sees_granted_skills_and_own_assignments_only(database: TestDatabase) {
     let upstream = Fixed::with_json(ANSWER).await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let path = accepted(&client, "research").await;
-    ended(&client, &path).await;
+    let path = hand_over(&client, "research").await;
+    wait_for_end(&client, &path).await;
     let other_client = app.sign_up("other@example.com").await;
 
     for (method, path) in [
@@ -240,8 +240,8 @@ async fn refused_input_has_the_code_that_clients_expect(database: TestDatabase) 
 async fn administrators_see_and_end_assignments_without_contents(database: TestDatabase) {
     let upstream = Fixed::with_json(ANSWER).await;
     let (_app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let path = accepted(&client, "brief").await;
-    ended(&client, &path).await;
+    let path = hand_over(&client, "brief").await;
+    wait_for_end(&client, &path).await;
 
     let list = console.get("/api/admin/assignments").await.body;
 

@@ -44,17 +44,17 @@ fn documents(base: &str) -> String {
 }
 
 /// Stores a text and waits until it was ingested. Returns its id.
-async fn ingested(app: &TestApp, base: &str, title: &str, content: &str) -> String {
+async fn ingest(app: &TestApp, base: &str, title: &str, content: &str) -> String {
     let draft = json!({ "title": title, "contentType": "text/markdown", "content": content });
     let response = service(app, "POST", &documents(base), &draft).await;
     assert_eq!(response.status, 202, "{}", response.text());
     let id = response.body["documentId"].as_str().expect("an id").to_owned();
-    settled(app, base, &id).await;
+    wait_for_ingestion(app, base, &id).await;
     id
 }
 
 /// Waits until a document is ready or has failed, and returns it.
-async fn settled(app: &TestApp, base: &str, id: &str) -> Value {
+async fn wait_for_ingestion(app: &TestApp, base: &str, id: &str) -> Value {
     let path = format!("{}/{id}", documents(base));
     until(async || {
         let document = service(app, "GET", &path, &json!(null)).await.body;
@@ -65,7 +65,7 @@ async fn settled(app: &TestApp, base: &str, id: &str) -> Value {
 }
 
 /// Registers a manager of the default group.
-async fn manager(app: &TestApp, email: &str) -> Client {
+async fn sign_up_manager(app: &TestApp, email: &str) -> Client {
     let client = app.sign_up(email).await;
     app.admin(&format!("grant {email} --role kb_manager")).await.expect("a role");
     client

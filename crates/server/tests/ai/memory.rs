@@ -97,11 +97,11 @@ async fn program(endpoint: &str) -> (ServerProcess, Client) {
         .with("Ai__Model", "m")
         .start()
         .await;
-    let ada = signed_in(&program, "ada@example.org").await;
+    let ada = sign_in(&program, "ada@example.org").await;
     (program, ada)
 }
 
-async fn signed_in(program: &ServerProcess, email: &str) -> Client {
+async fn sign_in(program: &ServerProcess, email: &str) -> Client {
     let person = json!({ "email": email, "password": PASSWORD });
     let caller = program.anonymous();
     assert_eq!(caller.post("/auth/register", &person).await.status, 200);
@@ -113,7 +113,7 @@ async fn signed_in(program: &ServerProcess, email: &str) -> Client {
 async fn four_large_requests_at_once_are_each_held_once() {
     let upstream = Peer::start().await;
     let (program, ada) = program(&upstream.endpoint).await;
-    let ben = signed_in(&program, "ben@example.org").await;
+    let ben = sign_in(&program, "ben@example.org").await;
     let body = image(30 * MIB, chat_request(""));
     let previous_peak = peak(&program);
 

@@ -16,7 +16,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
 
-use crate::assignments::{accepting, ended, enqueue, granted};
+use crate::assignments::{accepting, enqueue, granted, wait_for_end};
 
 on_databases_with_roles!(
     a_chat_calls_the_tool_of_a_granted_pod,
@@ -365,7 +365,7 @@ async fn an_assignment_runs_on_a_pod(database: TestDatabase) {
     assert_eq!(response.status, 202, "{}", response.text());
 
     let path = format!("/api/assignments/{}", response.body["id"].as_str().expect("an id"));
-    let assignment = ended(&client, &path).await;
+    let assignment = wait_for_end(&client, &path).await;
     assert_eq!(assignment["artifactText"], "# Plan\n\nMove on Friday.", "{assignment}");
 
     let events = assignment["events"].as_array().expect("a list");
@@ -390,7 +390,7 @@ async fn an_assignment_runs_on_a_pod(database: TestDatabase) {
     let response = enqueue(&client, "unknown", &input).await;
     assert_eq!(response.status, 202, "{}", response.text());
     let path = format!("/api/assignments/{}", response.body["id"].as_str().expect("an id"));
-    let failed = ended(&client, &path).await;
+    let failed = wait_for_end(&client, &path).await;
     assert_eq!(failed["errorCode"], "operator_pod_plane_mismatch", "{failed}");
 }
 

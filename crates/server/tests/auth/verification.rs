@@ -30,13 +30,13 @@ on_both_databases!(
     an_unverified_account_frees_its_seat_after_a_week,
 );
 
-async fn required(database: TestDatabase) -> TestApp {
+async fn start_with_verification(database: TestDatabase) -> TestApp {
     TestConfig::on(database).with_mail().with(REQUIRED, true).start().await
 }
 
 /// Starts a server where Ada has registered. Returns it with the path of her link.
-async fn registered(database: TestDatabase) -> (TestApp, String) {
-    let app = required(database).await;
+async fn start_with_registered_ada(database: TestDatabase) -> (TestApp, String) {
+    let app = start_with_verification(database).await;
     assert_eq!(register(&app, ADA).await.status, 200);
     let link = link_to(&app, ADA).await;
     let path = target(&app, &link).to_owned();
@@ -77,7 +77,7 @@ async fn an_unverified_account_frees_its_seat_after_a_week(database: TestDatabas
 }
 
 async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase) {
-    let app = required(database).await;
+    let app = start_with_verification(database).await;
 
     let registered = register(&app, " Ada@Example.org ").await;
     let early_response = sign_in(&app.anonymous(), ADA, PASSWORD).await;
@@ -102,7 +102,7 @@ async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase)
 }
 
 async fn a_taken_address_gets_the_same_response_and_its_owner_an_email(database: TestDatabase) {
-    let app = required(database).await;
+    let app = start_with_verification(database).await;
 
     let fresh_response = register(&app, ADA).await;
     let taken = register(&app, " ADA@example.org").await;
@@ -124,7 +124,7 @@ async fn a_taken_address_gets_the_same_response_and_its_owner_an_email(database:
 }
 
 async fn of_concurrent_uses_of_a_link_one_verifies(database: TestDatabase) {
-    let (app, path) = registered(database).await;
+    let (app, path) = start_with_registered_ada(database).await;
     let stranger = app.anonymous();
 
     let responses = join_all((0..32).map(|_| redeem(&stranger, &path))).await;
@@ -156,7 +156,7 @@ async fn an_older_account_verifies_and_continues_with_its_token(database: TestDa
 }
 
 async fn resending_returns_the_same_response_for_every_address(database: TestDatabase) {
-    let (app, path) = registered(database).await;
+    let (app, path) = start_with_registered_ada(database).await;
     register(&app, "bob@example.org").await;
     redeem(&app.anonymous(), &path).await;
 
@@ -178,7 +178,7 @@ async fn resending_returns_the_same_response_for_every_address(database: TestDat
 async fn the_owner_of_an_address_replaces_an_earlier_unverified_registration(
     database: TestDatabase,
 ) {
-    let app = required(database).await;
+    let app = start_with_verification(database).await;
     register(&app, ADA).await;
     let password = "a password of the owner";
 
@@ -221,7 +221,7 @@ async fn the_owner_of_an_address_is_notified_three_times_an_hour() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn browsers_are_redirected_to_a_page_and_only_json_clients_redeem() {
-    let (app, path) = registered(TestDatabase::sqlite()).await;
+    let (app, path) = start_with_registered_ada(TestDatabase::sqlite()).await;
     let page = path.replace("/auth/verify-email?", "/auth/verify-email.html?");
     let accept = |it: &'static str| [("accept", it)];
     let stranger = app.anonymous();
@@ -271,7 +271,7 @@ async fn the_page_is_under_the_base_path() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_links_are_refused_alike() {
-    let (app, path) = registered(TestDatabase::sqlite()).await;
+    let (app, path) = start_with_registered_ada(TestDatabase::sqlite()).await;
     register(&app, "bob@example.org").await;
     let bobs = link_to(&app, "bob@example.org").await;
     let (start, own) = path.rsplit_once("token=").expect("a token");
@@ -347,7 +347,7 @@ async fn a_link_expires_after_a_day() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_address_gets_three_more_emails_an_hour() {
-    let (app, _) = registered(TestDatabase::sqlite()).await;
+    let (app, _) = start_with_registered_ada(TestDatabase::sqlite()).await;
 
     for _ in 0..3 {
         assert_eq!(resend(&app, &json!({ "email": ADA })).await.status, 200);
@@ -360,7 +360,7 @@ async fn an_address_gets_three_more_emails_an_hour() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_hosted_routes_require_verification_too() {
-    let app = required(TestDatabase::sqlite()).await;
+    let app = start_with_verification(TestDatabase::sqlite()).await;
     let credentials = json!({ "email": ADA, "password": PASSWORD });
 
     let registered = app.anonymous().post("/api/auth/register", &credentials).await;
@@ -395,7 +395,7 @@ async fn without_a_mail_relay_that_is_reported_first() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn missing_fields_and_other_types_are_reported_by_field() {
-    let app = required(TestDatabase::sqlite()).await;
+    let app = start_with_verification(TestDatabase::sqlite()).await;
 
     for path in ["/auth/forgot-password", "/auth/resend-verification"] {
         for (body, code) in [

@@ -25,7 +25,7 @@ on_both_databases!(
 );
 
 /// Creates a policy and returns its id.
-async fn created(console: &Console, name: &str) -> String {
+async fn create_policy(console: &Console, name: &str) -> String {
     let body = json!({ "name": name, "document": format!("  {DOCUMENT}\n") });
     let creation_response = console.write("POST", POLICIES, body).await;
     assert_eq!(creation_response.status, 201, "{}", creation_response.text());
@@ -43,7 +43,7 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
     let (_app, client, console) = administrator(TestConfig::on(database)).await;
     let before = pull(&client, "").await;
     assert_eq!(before["clientPolicy"], json!({ "document": "{}" }));
-    let id = created(&console, "Office").await;
+    let id = create_policy(&console, "Office").await;
 
     let assignment_response = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": id })).await;
     assert_eq!(assignment_response.status, 200);
@@ -75,7 +75,7 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
 async fn a_policy_is_read_listed_replaced_and_deleted(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
     assert_eq!(console.get(POLICIES).await.body, json!([]));
-    let id = created(&console, " Office ").await;
+    let id = create_policy(&console, " Office ").await;
     let path = format!("{POLICIES}/{id}");
 
     let stored_body = console.get(&path).await.body;
@@ -113,7 +113,7 @@ async fn a_policy_is_read_listed_replaced_and_deleted(database: TestDatabase) {
 
 async fn refusals_name_their_reason(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
-    let id = created(&console, "Office").await;
+    let id = create_policy(&console, "Office").await;
 
     for (body, field) in [
         (json!({}), "name"),
@@ -148,7 +148,7 @@ async fn refusals_name_their_reason(database: TestDatabase) {
 
 async fn concurrent_writes_of_a_policy_are_atomic(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
-    let path = format!("{POLICIES}/{}", created(&console, "Office").await);
+    let path = format!("{POLICIES}/{}", create_policy(&console, "Office").await);
 
     let bodies = (0..100).map(|n| {
         let document = format!("{{\"defaults\":{{\"n\":{n}}}}}");
@@ -165,7 +165,7 @@ async fn concurrent_writes_of_a_policy_are_atomic(database: TestDatabase) {
 
 async fn every_write_is_audited(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database)).await;
-    let id = created(&console, "Office").await;
+    let id = create_policy(&console, "Office").await;
     let path = format!("{POLICIES}/{id}");
     console.write("PUT", &path, json!({ "name": "Home" })).await;
     for policy in [json!(id), Value::Null] {
@@ -186,7 +186,7 @@ async fn every_write_is_audited(database: TestDatabase) {
 
 async fn versions_are_read_compared_and_restored(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
-    let path = format!("{POLICIES}/{}", created(&console, "Office").await);
+    let path = format!("{POLICIES}/{}", create_policy(&console, "Office").await);
     let versions = format!("{path}/versions");
     let document = r#"{"enforce":{"theme":"light","n":1.5},"defaults":{"autoUpdate":true}}"#;
     console.write("PUT", &path, json!({ "name": "Home", "document": document })).await;
@@ -227,7 +227,7 @@ async fn versions_are_read_compared_and_restored(database: TestDatabase) {
     assert_eq!(restored_body["document"], first_body["document"]);
     assert_eq!(console.get(&versions).await.body[0]["number"], 3);
 
-    created(&console, "Home").await;
+    create_policy(&console, "Home").await;
     let response = console.write("POST", &format!("{versions}/2/restore"), Value::Null).await;
     assert_eq!(response.refusal(), (409, "name_taken"));
     for number in ["9", "0", "-1", "x", "99999999999"] {

@@ -24,7 +24,7 @@ on_both_databases!(
     a_manager_of_an_organisation_reads_their_own_group_alone,
 );
 
-async fn created(console: &Console, name: &str) -> String {
+async fn create_group(console: &Console, name: &str) -> String {
     let creation_response = console.write("POST", GROUPS, json!({ "name": name })).await;
     assert_eq!(creation_response.status, 201, "{}", creation_response.text());
     creation_response.body["id"].as_str().expect("an id").to_owned()
@@ -32,7 +32,7 @@ async fn created(console: &Console, name: &str) -> String {
 
 async fn a_group_is_created_renamed_and_deleted(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
-    let path = format!("{GROUPS}/{}", created(&console, "Sales").await);
+    let path = format!("{GROUPS}/{}", create_group(&console, "Sales").await);
 
     let renaming_response = console.write("PUT", &path, json!({ "name": "Sellers" })).await;
     assert_eq!(renaming_response.status, 200, "{}", renaming_response.text());
@@ -50,7 +50,7 @@ async fn a_group_is_created_renamed_and_deleted(database: TestDatabase) {
 
 async fn settings_change_one_by_one(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
-    let path = format!("{GROUPS}/{}/settings", created(&console, "Sales").await);
+    let path = format!("{GROUPS}/{}/settings", create_group(&console, "Sales").await);
 
     let first_body = json!({ "credits": { "weekly": 5000 }, "quotas": { "ManagedPersonas": 3 } });
     assert_eq!(console.write("PATCH", &path, first_body).await.status, 200);
@@ -71,7 +71,7 @@ async fn settings_change_one_by_one(database: TestDatabase) {
 
 async fn credits_are_added_and_reported(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database)).await;
-    let group = format!("{GROUPS}/{}", created(&console, "Sales").await);
+    let group = format!("{GROUPS}/{}", create_group(&console, "Sales").await);
     let credits = format!("{group}/credits");
     let top_ups = format!("{group}/top-ups");
     let limits = json!({ "credits": { "weekly": 50, "group-daily": 400 } });
@@ -109,7 +109,7 @@ async fn credits_are_added_and_reported(database: TestDatabase) {
 
 async fn a_moved_user_is_in_the_group_from_the_next_request(database: TestDatabase) {
     let (app, client, console) = administrator(TestConfig::on(database)).await;
-    let sales = created(&console, "Sales").await;
+    let sales = create_group(&console, "Sales").await;
     let me = client.get("/auth/me").await.body;
     let user = me["id"].as_str().expect("an id");
 
@@ -127,8 +127,8 @@ async fn a_moved_user_is_in_the_group_from_the_next_request(database: TestDataba
 
 async fn a_manager_of_an_organisation_reads_their_own_group_alone(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database)).await;
-    let sales = created(&console, "Sales").await;
-    let support = created(&console, "Support").await;
+    let sales = create_group(&console, "Sales").await;
+    let support = create_group(&console, "Support").await;
     app.sign_up("eve@example.org").await;
     app.admin("group add eve@example.org Sales").await.expect("a member");
     app.admin("grant eve@example.org --role org_manager").await.expect("a role");
@@ -153,7 +153,7 @@ async fn a_manager_of_an_organisation_reads_their_own_group_alone(database: Test
 
 async fn refusals_name_their_reason(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
-    let id = created(&console, "Sales").await;
+    let id = create_group(&console, "Sales").await;
     let settings = format!("{GROUPS}/{id}/settings");
 
     for (method, path, body, field) in [
@@ -192,7 +192,7 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
     for name in ["bob", "b_b", "eve"] {
         app.sign_up(&format!("{name}@example.org")).await;
     }
-    let sales = created(&console, "Sales").await;
+    let sales = create_group(&console, "Sales").await;
     let emails = |answer: &Value| {
         let items = answer["items"].as_array().expect("items").iter();
         items.map(|it| it["email"].as_str().expect("an address").to_owned()).collect::<Vec<_>>()
@@ -276,7 +276,7 @@ async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) 
     assert_eq!(previous_body["group"]["id"], json!(DEFAULT_GROUP));
     assert_eq!(previous_body["clientPolicy"], json!({ "document": "{}" }));
 
-    let sales = created(&console, "Sales").await;
+    let sales = create_group(&console, "Sales").await;
     let settings = json!({
         "quotas": { "KnowledgeBases": 2 }, "credits": { "daily": 7 },
         "modes": { "Research": "large" }, "models": ["large"],

@@ -37,7 +37,7 @@ fn report(rating: &str) -> Value {
     })
 }
 
-async fn submitted(client: &Client, report: &Value) -> Value {
+async fn submit_report(client: &Client, report: &Value) -> Value {
     let answer = client.post(FEEDBACK, report).await;
     assert_eq!(answer.status, 202, "{}", answer.text());
     answer.body
@@ -47,9 +47,9 @@ async fn a_report_is_stored_with_every_key_and_triaged(database: TestDatabase) {
     let (app, client, console) = administrator(TestConfig::on(database)).await;
     let mut down = report("down");
     down["newKey"] = json!({ "nested": [1.5, null] });
-    let receipt = submitted(&client, &down).await;
+    let receipt = submit_report(&client, &down).await;
     assert_eq!(receipt["delivery"], "stored_only");
-    submitted(&client, &report("up")).await;
+    submit_report(&client, &report("up")).await;
 
     let filtered = console.get(&format!("{REPORTS}?status=new&rating=down&limit=1")).await;
     assert_eq!(filtered.status, 200, "{}", filtered.text());
@@ -90,8 +90,8 @@ async fn only_a_negative_report_queues_an_email(database: TestDatabase) {
         .with("Smtp:From", "pia@example.org")
         .with("Feedback:NotifyAddress", "ops@example.org");
     let (_app, client, _) = administrator(setting).await;
-    assert_eq!(submitted(&client, &report("up")).await["delivery"], "stored_only");
-    assert_eq!(submitted(&client, &report("down")).await["delivery"], "notified");
+    assert_eq!(submit_report(&client, &report("up")).await["delivery"], "stored_only");
+    assert_eq!(submit_report(&client, &report("down")).await["delivery"], "notified");
 }
 
 async fn a_malformed_report_is_refused(database: TestDatabase) {
@@ -126,7 +126,7 @@ async fn a_malformed_report_is_refused(database: TestDatabase) {
 async fn a_report_is_exported_and_deleted_with_its_account(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database)).await;
     let client = app.sign_up("eve@example.org").await;
-    submitted(&client, &report("down")).await;
+    submit_report(&client, &report("down")).await;
     let json = [("accept", "application/json")];
     let export = client.send("GET", "/auth/account/export", &json, b"").await;
     assert!(export.text().contains(ANSWER), "{}", export.text());

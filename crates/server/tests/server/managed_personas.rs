@@ -24,7 +24,7 @@ fn persona(name: &str) -> Value {
     json!({ "name": name, "systemPrompt": "Be exact.", "expertise": ["law"], "toolScope": 1 })
 }
 
-async fn created(console: &Console, name: &str) -> String {
+async fn create_persona(console: &Console, name: &str) -> String {
     let creation_response = console.write("POST", PERSONAS, persona(name)).await;
     assert_eq!(creation_response.status, 201, "{}", creation_response.text());
     format!("{PERSONAS}/{}", creation_response.body["id"].as_str().expect("an id"))
@@ -43,7 +43,7 @@ async fn pulled(client: &Client) -> Value {
 async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDatabase) {
     let (_app, client, console) = administrator(TestConfig::on(database)).await;
     let none = json!({ "personas": [], "recentlyRemoved": [] });
-    let path = created(&console, "Ada").await;
+    let path = create_persona(&console, "Ada").await;
     assert_eq!(pulled(&client).await, none);
 
     assert_eq!(assign(&console, &path, &[DEFAULT_GROUP]).await.status, 200);
@@ -76,7 +76,7 @@ async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDat
 async fn a_persona_is_read_listed_and_replaced(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database)).await;
     assert_eq!(console.get(PERSONAS).await.body, json!([]));
-    let path = created(&console, " Ada ").await;
+    let path = create_persona(&console, " Ada ").await;
     let plugins = json!({ "pluginIds": [MEMORY, MEMORY] });
     assert_eq!(console.write("PUT", &format!("{path}/plugins"), plugins).await.status, 200);
     assign(&console, &path, &[DEFAULT_GROUP, DEFAULT_GROUP]).await;
@@ -110,7 +110,7 @@ async fn a_persona_is_read_listed_and_replaced(database: TestDatabase) {
 
 async fn a_stale_update_is_refused(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
-    let path = created(&console, "Ada").await;
+    let path = create_persona(&console, "Ada").await;
     let current_response = console.get(&path).await;
     let tag = current_response.header("etag").expect("a tag").to_owned();
     let update = async |tag: &str| {
@@ -127,7 +127,7 @@ async fn a_stale_update_is_refused(database: TestDatabase) {
 
 async fn refusals_name_their_reason(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
-    let path = created(&console, "Ada").await;
+    let path = create_persona(&console, "Ada").await;
     let unknown_id = Uuid::now_v7();
 
     for (method, path, body, field) in [
@@ -149,8 +149,8 @@ async fn refusals_name_their_reason(database: TestDatabase) {
 async fn a_full_group_gets_no_more_personas(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database)).await;
     app.admin("group set default quota.ManagedPersonas=1").await.expect("a quota");
-    let first_id = created(&console, "A").await;
-    let second_id = created(&console, "B").await;
+    let first_id = create_persona(&console, "A").await;
+    let second_id = create_persona(&console, "B").await;
 
     assert_eq!(assign(&console, &first_id, &[DEFAULT_GROUP]).await.status, 200);
     let full_response = assign(&console, &second_id, &[DEFAULT_GROUP]).await;

@@ -28,7 +28,7 @@ on_both_databases!(
     certificates_are_added_listed_and_removed,
 );
 
-async fn created(console: &Console) -> String {
+async fn create_plugin(console: &Console) -> String {
     let plugin = json!({
         "kind": "mcp_server",
         "name": "Tickets",
@@ -56,8 +56,8 @@ async fn trust(console: &Console) -> Value {
 }
 
 /// Creates a plugin with a package and assigns it to the default group.
-async fn published(console: &Console) -> String {
-    let id = created(console).await;
+async fn publish_plugin(console: &Console) -> String {
+    let id = create_plugin(console).await;
     trust(console).await;
     let response = upload(console, &format!("{PLUGINS}/{id}/package"), PACKAGE).await;
     assert_eq!(response.status, 200, "{}", response.text());
@@ -75,7 +75,7 @@ async fn pulled(client: &Client, id: &str) -> Option<Value> {
 
 async fn a_member_downloads_a_signed_plugin(database: TestDatabase) {
     let (_app, client, console) = administrator(TestConfig::on(database)).await;
-    let id = published(&console).await;
+    let id = publish_plugin(&console).await;
 
     let plugin = pulled(&client, &id).await.expect("the plugin");
     assert_eq!(plugin["cabSize"], PACKAGE.len());
@@ -97,7 +97,7 @@ async fn a_member_downloads_a_signed_plugin(database: TestDatabase) {
 
 async fn a_download_follows_ranges_and_versions(database: TestDatabase) {
     let (app, client, console) = administrator(TestConfig::on(database)).await;
-    let path = format!("/api/plugins/{}/cab", published(&console).await);
+    let path = format!("/api/plugins/{}/cab", publish_plugin(&console).await);
     let tag = client.get(&path).await.header("etag").expect("a version").to_owned();
     let last = PACKAGE.len() - 1;
 
@@ -135,7 +135,7 @@ async fn a_download_follows_ranges_and_versions(database: TestDatabase) {
 
 async fn only_packages_of_trusted_signers_are_stored(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
-    let path = format!("{PLUGINS}/{}/package", created(&console).await);
+    let path = format!("{PLUGINS}/{}/package", create_plugin(&console).await);
     assert_eq!(upload(&console, &path, PACKAGE).await.refusal(), (400, "untrusted_signer"));
     let certificate = trust(&console).await;
 
@@ -154,7 +154,7 @@ async fn only_packages_of_trusted_signers_are_stored(database: TestDatabase) {
 
 async fn icons_are_raster_images(database: TestDatabase) {
     let (_app, client, console) = administrator(TestConfig::on(database)).await;
-    let id = published(&console).await;
+    let id = publish_plugin(&console).await;
     let upload_path = format!("{PLUGINS}/{id}/icon");
     let path = format!("/api/plugins/{id}/icon");
     assert_eq!(client.get(&path).await.status, 404);
@@ -194,7 +194,7 @@ async fn refusals_name_their_reason(database: TestDatabase) {
     let response = console.write("DELETE", &memory, Value::Null).await;
     assert_eq!(response.refusal(), (409, "builtin_plugin"));
 
-    let id = created(&console).await;
+    let id = create_plugin(&console).await;
     let path = format!("{PLUGINS}/{id}");
     let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", "\"1\"")];
     let plugin = json!({ "kind": "rest_api", "name": "Desk" });

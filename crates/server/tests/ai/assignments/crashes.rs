@@ -10,7 +10,7 @@ use pia_server_testkit::program::{self, ServerProcess};
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::{ANSWER, accepted, accepting, ended, granted, kinds};
+use super::{ANSWER, accepting, granted, hand_over, kinds, wait_for_end};
 
 on_databases_with_roles!(
     a_run_whose_server_is_killed_in_a_step_continues_within_seconds,
@@ -69,7 +69,7 @@ async fn a_run_whose_server_is_killed_in_a_step_continues_within_seconds(databas
     let installation = Installation::prepare(database).await;
     for killed_step in 0..3 {
         let (server, user) = installation.start().await;
-        let path = accepted(&user, "brief").await;
+        let path = hand_over(&user, "brief").await;
         for _ in 0..killed_step {
             answer(&mut installation.upstream.call().await).await;
         }
@@ -86,7 +86,7 @@ async fn a_run_whose_server_is_killed_in_a_step_continues_within_seconds(databas
         for _ in killed_step + 1..3 {
             answer(&mut installation.upstream.call().await).await;
         }
-        let assignment = ended(&user, &path).await;
+        let assignment = wait_for_end(&user, &path).await;
 
         assert!(recovery < RECOVERY + START, "step {killed_step} was repeated after {recovery:?}");
         assert_eq!(kinds(&assignment), BRIEF);
@@ -99,7 +99,7 @@ async fn a_run_whose_server_is_killed_between_steps_repeats_none(database: TestD
     let installation = Installation::prepare(database).await;
     for answered in 1..3 {
         let (server, user) = installation.start().await;
-        let path = accepted(&user, "brief").await;
+        let path = hand_over(&user, "brief").await;
         for _ in 0..answered {
             answer(&mut installation.upstream.call().await).await;
         }
@@ -113,7 +113,7 @@ async fn a_run_whose_server_is_killed_between_steps_repeats_none(database: TestD
         for _ in answered..3 {
             answer(&mut installation.upstream.call().await).await;
         }
-        let assignment = ended(&user, &path).await;
+        let assignment = wait_for_end(&user, &path).await;
 
         assert_eq!(kinds(&assignment), BRIEF);
         assert_eq!(assignment["tokensSpent"], json!(126), "{assignment}");
@@ -127,7 +127,7 @@ async fn a_worker_frozen_beyond_its_lease_changes_nothing() {
     let database = TestDatabase::postgres().await;
     let installation = Installation::prepare(database).await;
     let (frozen, user) = installation.start().await;
-    let path = accepted(&user, "brief").await;
+    let path = hand_over(&user, "brief").await;
     let mut late_call = installation.upstream.call().await;
     frozen.signal("STOP");
     let stopped = Instant::now();
@@ -140,7 +140,7 @@ async fn a_worker_frozen_beyond_its_lease_changes_nothing() {
     for _ in 1..3 {
         answer(&mut installation.upstream.call().await).await;
     }
-    let assignment = ended(&user, &path).await;
+    let assignment = wait_for_end(&user, &path).await;
 
     assert!(recovery < RECOVERY + START, "{recovery:?}");
     assert_eq!(kinds(&assignment), BRIEF);

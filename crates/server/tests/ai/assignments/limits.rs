@@ -9,7 +9,7 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
 use super::engines::{over_each_engine, with_engine};
-use super::{ANSWER, accepted, accepting, ended, enqueue, envelope, granted, kinds};
+use super::{ANSWER, accepting, enqueue, envelope, granted, hand_over, kinds, wait_for_end};
 
 over_each_engine!(
     a_cancelled_step_counts_as_abandoned,
@@ -28,7 +28,7 @@ fn answered() -> String {
 async fn a_cancelled_step_counts_as_abandoned(database: TestDatabase) {
     let upstream = Peer::start().await;
     let (_app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let path = accepted(&client, "brief").await;
+    let path = hand_over(&client, "brief").await;
     let mut call = upstream.call().await;
 
     assert_eq!(client.post(&format!("{path}/cancel"), &Value::Null).await.status, 204);
@@ -49,7 +49,7 @@ async fn a_cancelled_step_counts_as_abandoned(database: TestDatabase) {
 async fn a_terminated_assignment_names_the_reason(database: TestDatabase) {
     let upstream = Peer::start().await;
     let (_app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let path = accepted(&client, "brief").await;
+    let path = hand_over(&client, "brief").await;
     let _call = upstream.call().await;
     assert_eq!(
         client.post(&format!("{path}/collect"), &Value::Null).await.refusal(),
@@ -70,14 +70,14 @@ async fn a_terminated_assignment_names_the_reason(database: TestDatabase) {
 async fn a_user_has_as_many_unfinished_assignments_as_are_permitted(database: TestDatabase) {
     let upstream = Peer::start().await;
     let (_app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let first = accepted(&client, "brief").await;
-    accepted(&client, "brief").await;
+    let first = hand_over(&client, "brief").await;
+    hand_over(&client, "brief").await;
 
     let response = enqueue(&client, "brief", &envelope("One more")).await;
     assert_eq!(response.refusal(), (429, "too_many_assignments"));
 
     client.post(&format!("{first}/cancel"), &Value::Null).await;
-    accepted(&client, "brief").await;
+    hand_over(&client, "brief").await;
 }
 
 async fn a_failed_step_is_repeated_and_then_gives_up(database: TestDatabase) {
@@ -87,8 +87,8 @@ async fn a_failed_step_is_repeated_and_then_gives_up(database: TestDatabase) {
     let setting = accepting(database, &failing.endpoint).with("Operators__MaxActivityAttempts", 2);
     let (_app, _, client) = granted(setting).await;
 
-    let path = accepted(&client, "research").await;
-    let assignment = ended(&client, &path).await;
+    let path = hand_over(&client, "research").await;
+    let assignment = wait_for_end(&client, &path).await;
 
     assert_eq!(assignment["errorCode"], "operator_upstream_failed", "{assignment}");
     assert_eq!(kinds(&assignment), ["queued", "started", "failed"]);
@@ -101,8 +101,8 @@ async fn the_token_ceiling_ends_a_run(database: TestDatabase) {
         accepting(database, &upstream.endpoint).with("Operators__PerAssignmentTokenCeiling", 1000);
     let (_app, _, client) = granted(setting).await;
 
-    let path = accepted(&client, "brief").await;
-    let assignment = ended(&client, &path).await;
+    let path = hand_over(&client, "brief").await;
+    let assignment = wait_for_end(&client, &path).await;
 
     assert_eq!(assignment["errorCode"], "operator_token_ceiling_exceeded");
     assert_eq!(assignment["stepCount"], 1);
@@ -113,8 +113,8 @@ async fn the_token_ceiling_ends_a_run(database: TestDatabase) {
 async fn switched_off_nothing_is_accepted_and_old_ones_are_read(database: TestDatabase) {
     let upstream = Fixed::with_json(ANSWER).await;
     let (app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let path = accepted(&client, "research").await;
-    ended(&client, &path).await;
+    let path = hand_over(&client, "research").await;
+    wait_for_end(&client, &path).await;
 
     let off = TestConfig::beside(&app).start().await;
 
@@ -128,7 +128,7 @@ async fn switched_off_nothing_is_accepted_and_old_ones_are_read(database: TestDa
 async fn another_instance_continues_what_a_stopped_one_left(database: TestDatabase) {
     let silent = Peer::start().await;
     let (app, _, client) = granted(accepting(database, &silent.endpoint)).await;
-    let path = accepted(&client, "brief").await;
+    let path = hand_over(&client, "brief").await;
     let mut call = silent.call().await;
     call.write(answered()).await;
     let _second = silent.call().await;
@@ -141,7 +141,7 @@ async fn another_instance_continues_what_a_stopped_one_left(database: TestDataba
     app.stop.cancel();
 
     let client = client.at(other_server.addr);
-    let assignment = tokio::time::timeout(Duration::from_secs(20), ended(&client, &path))
+    let assignment = tokio::time::timeout(Duration::from_secs(20), wait_for_end(&client, &path))
         .await
         .expect("continued in time");
     assert_eq!(assignment["status"], "Completed", "{assignment}");

@@ -10,7 +10,7 @@ use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{ANSWER, accepting, ended, envelope, granted};
+use super::{ANSWER, accepting, envelope, granted, wait_for_end};
 
 on_databases_with_roles!(
     a_schedule_hands_its_assignment_over_in_time,
@@ -48,7 +48,7 @@ async fn a_schedule_hands_its_assignment_over_in_time(database: TestDatabase) {
     })
     .await;
 
-    let assignment = ended(&client, &format!("/api/assignments/{last}")).await;
+    let assignment = wait_for_end(&client, &format!("/api/assignments/{last}")).await;
     assert_eq!(assignment["status"], "Completed");
     assert_eq!(assignment["artifactText"], "# Findings");
 

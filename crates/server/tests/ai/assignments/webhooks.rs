@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use standardwebhooks::Webhook;
 use tokio::io::AsyncWriteExt;
 
-use super::{ANSWER, accepted, accepting, ended, granted};
+use super::{ANSWER, accepting, granted, hand_over, wait_for_end};
 
 on_databases_with_roles!(the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it,);
 
@@ -68,11 +68,11 @@ async fn a_receiver_that_never_answers_delays_no_other() {
     }
 
     for _ in 0..6 {
-        ended(&client, &accepted(&client, "brief").await).await;
+        wait_for_end(&client, &hand_over(&client, "brief").await).await;
     }
     let _open = silent.accept().await;
 
-    accepted(&client, "research").await;
+    hand_over(&client, "research").await;
 
     let limit = Duration::from_secs(10);
     let delivery = tokio::time::timeout(limit, received(&receiver, "204 No Content")).await;
@@ -93,7 +93,7 @@ async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
     assert_eq!(put.status, 200, "{}", put.text());
     let secret = put.body["secret"].as_str().expect("a secret").to_owned();
 
-    let assignment = accepted(&client, "research").await;
+    let assignment = hand_over(&client, "research").await;
     let first_request = received(&receiver, "503 Service Unavailable").await;
     let second_request = received(&receiver, "204 No Content").await;
 
@@ -101,7 +101,7 @@ async fn the_end_of_an_assignment_is_announced_until_the_receiver_accepts_it(
     assert_eq!(verified(&second_request, &secret), (id.clone(), body.clone()));
     assert!(second_request.head.starts_with("POST /v1 HTTP/1.1"));
     assert_eq!(body["type"], "assignment.completed");
-    let completed = ended(&client, &assignment).await;
+    let completed = wait_for_end(&client, &assignment).await;
     assert_eq!(body["data"]["assignmentId"], completed["id"]);
     assert_eq!(body["data"]["tokensSpent"], 42);
     assert_eq!(completed["tokensSpent"], 42);

@@ -7,7 +7,7 @@ use pia_server_testkit::program::{Invocation, ServerProcess};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{JSON, KEY, create_base, documents, knowing, service, settled};
+use super::{JSON, KEY, create_base, documents, knowing, service, wait_for_ingestion};
 
 on_both_databases!(a_document_is_replaced_by_its_source, two_instances_ingest_each_document_once,);
 
@@ -28,7 +28,7 @@ async fn a_document_is_replaced_by_its_source(database: TestDatabase) {
     let creation_response = service(&app, "POST", &path, &draft("Second class.")).await;
     assert_eq!(creation_response.status, 202, "{}", creation_response.text());
     let id = creation_response.body["documentId"].as_str().expect("an id").to_owned();
-    assert_eq!(settled(&app, &travel, &id).await["status"], "Ready");
+    assert_eq!(wait_for_ingestion(&app, &travel, &id).await["status"], "Ready");
 
     let response = service(&app, "POST", &path, &draft("Second class.")).await;
     assert_eq!(response.status, 200);
@@ -38,7 +38,7 @@ async fn a_document_is_replaced_by_its_source(database: TestDatabase) {
     assert_eq!(replacement_response.status, 202);
     assert_eq!(replacement_response.body["documentId"], json!(id));
 
-    let document = settled(&app, &travel, &id).await;
+    let document = wait_for_ingestion(&app, &travel, &id).await;
     assert_eq!(document["status"], "Ready");
     assert_eq!(document["sizeBytes"], 12);
 
@@ -72,7 +72,7 @@ async fn two_instances_ingest_each_document_once(database: TestDatabase) {
         ids.push(response.body["documentId"].as_str().expect("an id").to_owned());
     }
     for id in &ids {
-        assert_eq!(settled(&second_server, &travel, id).await["status"], "Ready");
+        assert_eq!(wait_for_ingestion(&second_server, &travel, id).await["status"], "Ready");
     }
     // Each was charged once: as many tokens as their chunks have.
     let tokens = "(SELECT SUM(tokens) AS it FROM knowledge_usage) AS a, \

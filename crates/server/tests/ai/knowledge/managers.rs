@@ -7,7 +7,9 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{JSON, create_base, documents, ingested, knowing, manager, service, settled};
+use super::{
+    JSON, create_base, documents, ingest, knowing, service, sign_up_manager, wait_for_ingestion,
+};
 
 on_both_databases!(
     a_manager_lists_stores_replaces_and_deletes_documents,
@@ -26,7 +28,7 @@ async fn send(client: &Client, method: &str, path: &str, body: &Value) -> TestRe
 
 async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDatabase) {
     let app = knowing(database).start().await;
-    let ada = manager(&app, "ada@example.org").await;
+    let ada = sign_up_manager(&app, "ada@example.org").await;
     assert_eq!(ada.get(BASES).await.body, json!([]));
     let travel = create_base(&app, "Travel", "default").await;
     let bases = ada.get(BASES).await.body;
@@ -42,7 +44,7 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
     assert_eq!(response.body["status"], "Pending");
 
     let id = response.body["documentId"].as_str().expect("an id").to_owned();
-    settled(&app, &travel, &id).await;
+    wait_for_ingestion(&app, &travel, &id).await;
     let list = ada.get(&path).await.body;
     let document = &list[0];
     assert_eq!(document["id"], json!(id));
@@ -64,7 +66,7 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
 
     let new_body = json!({ "content": "First class.", "contentType": null, "title": "New" });
     assert_eq!(send(&ada, "PUT", &content, &new_body).await.status, 202);
-    let ready = settled(&app, &travel, &id).await;
+    let ready = wait_for_ingestion(&app, &travel, &id).await;
     assert_eq!(ready["title"], "New");
     assert_eq!(ready["contentType"], "text/markdown");
 
@@ -88,7 +90,7 @@ async fn a_manager_lists_stores_replaces_and_deletes_documents(database: TestDat
 
 async fn a_manager_tries_the_search_in_bases_of_the_group(database: TestDatabase) {
     let app = knowing(database).with("Admin:RequireSecondFactor", false).start().await;
-    manager(&app, "ada@example.org").await;
+    sign_up_manager(&app, "ada@example.org").await;
     app.sign_up("bob@example.org").await;
     let admin = Console::open(&app, "bob@example.org").await;
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
@@ -98,7 +100,7 @@ async fn a_manager_tries_the_search_in_bases_of_the_group(database: TestDatabase
     let travel = create_base(&app, "Travel", "default").await;
     let foreign = create_base(&app, "Prices", "Sales").await;
     let text = "Book second class for a railway journey.";
-    let document = ingested(&app, &travel, "Rules", text).await;
+    let document = ingest(&app, &travel, "Rules", text).await;
     let search = async |console: &Console, base: &str, question: &str| {
         let path = format!("/api/admin/knowledge-bases/{base}/search");
         console.write("POST", &path, json!({ "question": question })).await
@@ -120,10 +122,10 @@ async fn a_manager_tries_the_search_in_bases_of_the_group(database: TestDatabase
 
 async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestDatabase) {
     let app = knowing(database).start().await;
-    let ada = manager(&app, "ada@example.org").await;
+    let ada = sign_up_manager(&app, "ada@example.org").await;
     let travel = create_base(&app, "Travel", "default").await;
     let path = format!("{BASES}/{travel}/documents");
-    let id = ingested(&app, &travel, "Rules", "Second class.").await;
+    let id = ingest(&app, &travel, "Rules", "Second class.").await;
     let draft = |title: Value, kind: Value, content: Value| json!({ "title": title, "sourceUri": null, "contentType": kind, "content": content });
     let text = json!("text/plain");
     for (body, expected) in [
@@ -166,7 +168,7 @@ async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestData
 
 async fn others_are_no_managers(database: TestDatabase) {
     let app = knowing(database).start().await;
-    let ada = manager(&app, "ada@example.org").await;
+    let ada = sign_up_manager(&app, "ada@example.org").await;
     let eve = app.sign_up("eve@example.org").await;
     let bob = app.sign_up("bob@example.org").await;
     assert_eq!(eve.get(BASES).await.refusal(), (403, "not_a_kb_manager"));
@@ -178,7 +180,7 @@ async fn others_are_no_managers(database: TestDatabase) {
     app.admin("group add bob@example.org Sales").await.expect("a member");
     app.admin("grant bob@example.org --role kb_manager").await.expect("a role");
     let travel = create_base(&app, "Travel", "default").await;
-    let id = ingested(&app, &travel, "Rules", "Second class.").await;
+    let id = ingest(&app, &travel, "Rules", "Second class.").await;
     app.admin("kb share Travel Sales").await.expect("a share");
     assert_eq!(ada.get(BASES).await.body[0]["shared"], true);
     assert_eq!(bob.get(BASES).await.body, json!([]));
@@ -206,7 +208,7 @@ async fn knowledge_that_is_off_is_reported() {
     let setting =
         TestConfig::on(TestDatabase::sqlite()).with("Knowledge__IngestApiKey", super::KEY);
     let app = setting.start().await;
-    let ada = manager(&app, "ada@example.org").await;
+    let ada = sign_up_manager(&app, "ada@example.org").await;
     assert_eq!(ada.get(BASES).await.refusal(), (503, "knowledge_disabled"));
     let travel = create_base(&app, "Travel", "default").await;
     let listed_response = service(&app, "GET", &documents(&travel), &json!(null)).await;

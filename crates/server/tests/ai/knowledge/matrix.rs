@@ -14,7 +14,7 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{JSON, create_base, ingested, knowing};
+use super::{JSON, create_base, ingest, knowing};
 
 on_both_databases!(each_caller_gets_the_permitted_documents_on_each_route);
 
@@ -148,7 +148,7 @@ impl World {
         for it in &BASES {
             let id = create_base(&self.app, it.name, it.owner).await;
             let text = format!("{QUESTION} {}.", canary(it));
-            let document = ingested(&self.app, &id, it.name, &text).await;
+            let document = ingest(&self.app, &id, it.name, &text).await;
             if let Some(group) = it.shared_with {
                 let share = format!("kb share {} {group}", it.name);
                 self.app.admin(&share).await.expect("a share");

@@ -7,7 +7,7 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{create_base, ingested, knowing};
+use super::{create_base, ingest, knowing};
 
 on_both_databases!(
     passages_reach_the_model_in_the_order_of_the_reranker,
@@ -38,7 +38,7 @@ async fn ranking(database: TestDatabase, upstream: &Fixed, endpoint: &str) -> Te
     let travel = create_base(&app, "Travel", "default").await;
     for rule in RULES {
         let text = format!("The ticket for a railway journey is {rule}.");
-        ingested(&app, &travel, &format!("Rule {rule}"), &text).await;
+        ingest(&app, &travel, &format!("Rule {rule}"), &text).await;
     }
     app
 }
@@ -121,7 +121,7 @@ async fn a_question_that_follows_another_is_searched_for_as_it_was_rewritten(
         .start()
         .await;
     let travel = create_base(&app, "Travel", "default").await;
-    ingested(&app, &travel, "Rules", "Guests may book first class for a railway journey.").await;
+    ingest(&app, &travel, "Rules", "Guests may book first class for a railway journey.").await;
     let follow_up = "And what about those whom we have invited?";
     let messages = json!([
         { "role": "system", "content": "Be kind." },

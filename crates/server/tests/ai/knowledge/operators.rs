@@ -4,7 +4,7 @@ use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::{create_base, documents, ingested, knowing, service, settled};
+use super::{create_base, documents, ingest, knowing, service, wait_for_ingestion};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_folder_that_is_imported_again_stores_what_has_changed() {
@@ -31,7 +31,7 @@ async fn a_folder_that_is_imported_again_stores_what_has_changed() {
     assert_eq!(stored_documents.len(), 2);
     for document in stored_documents {
         let id = document["id"].as_str().expect("an id");
-        assert_eq!(settled(&app, &travel, id).await["status"], "Ready");
+        assert_eq!(wait_for_ingestion(&app, &travel, id).await["status"], "Ready");
     }
 
     let verified = app.admin("kb verify Travel").await.expect("a sound base");
@@ -44,7 +44,7 @@ async fn a_base_is_indexed_again_and_found_meanwhile() {
     let app = knowing(TestDatabase::sqlite()).start().await;
     let travel = create_base(&app, "Travel", "default").await;
     for (title, content) in [("Rail", "Second class only."), ("Air", "Ask the office first.")] {
-        ingested(&app, &travel, title, content).await;
+        ingest(&app, &travel, title, content).await;
     }
 
     let queued = app.admin("kb reindex Travel").await.expect("documents");

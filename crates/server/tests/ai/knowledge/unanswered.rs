@@ -9,7 +9,7 @@ use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
-use super::{create_base, ingested, knowing, manager};
+use super::{create_base, ingest, knowing, sign_up_manager};
 
 on_both_databases!(managers_see_the_questions_of_their_group_that_no_document_answers);
 
@@ -47,7 +47,7 @@ async fn managers_see_the_questions_of_their_group_that_no_document_answers(
         .with("Admin:RequireSecondFactor", false)
         .start()
         .await;
-    let bob = manager(&app, "bob@example.org").await;
+    let bob = sign_up_manager(&app, "bob@example.org").await;
     let eve = app.sign_up("eve@example.org").await;
     let dan = app.sign_up("dan@example.org").await;
     app.admin("group create Sales").await.expect("a group");
@@ -56,7 +56,7 @@ async fn managers_see_the_questions_of_their_group_that_no_document_answers(
     // Without a base nothing is searched.
     ask(&eve, "Do zebras juggle xylophones on quiet moons?").await;
     let travel = create_base(&app, "Travel", "default").await;
-    ingested(&app, &travel, "Rules", "Book second class for a railway journey.").await;
+    ingest(&app, &travel, "Rules", "Book second class for a railway journey.").await;
 
     ask(&eve, "Which class may I book for a railway journey?").await;
     ask(&eve, "Who juggles xylophones at zoo@moon.example?").await;

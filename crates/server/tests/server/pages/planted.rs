@@ -93,7 +93,7 @@ async fn plant_own(ada: &Client, text: &str) {
 }
 
 /// Creates a row by the JSON API.
-async fn created(console: &Console, path: &str, body: Value) -> Value {
+async fn create(console: &Console, path: &str, body: Value) -> Value {
     let response = console.write("POST", path, body).await;
     assert_eq!(response.status, 201, "{path}: {}", response.text());
     response.body
@@ -111,14 +111,14 @@ async fn plant_catalogue(console: &Console, text: &str) {
         ("certificates", json!({ "certificate": CERTIFICATE })),
         ("connectors", json!({ "name": text, "groupIds": [DEFAULT_GROUP] })),
     ] {
-        created(console, &format!("/api/admin/{kind}"), body).await;
+        create(console, &format!("/api/admin/{kind}"), body).await;
     }
 }
 
 /// Creates a knowledge base with a document.
 async fn plant_knowledge(console: &Console, ada: &Client, text: &str) {
     let base = json!({ "name": text, "groupId": DEFAULT_GROUP });
-    let base = created(console, "/api/admin/knowledge-bases", base).await;
+    let base = create(console, "/api/admin/knowledge-bases", base).await;
     let id = base["id"].as_str().expect("an id");
     let document = json!({ "title": text, "contentType": "text/markdown", "content": text });
     let path = format!("/api/kb-manager/knowledge-bases/{id}/documents");
