@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use crate::fixture::{
     assignment, at, completion, count_sealed, create_person, execute, forced_end, is_held, kinds,
-    load, open_store, queue_assignment, running, step_change,
+    load, open_store, queue_assignment, start_run, step_change,
 };
 
 pia_testkit::contract_with_roles! {
@@ -101,7 +101,7 @@ async fn other_processes_are_woken_when_an_assignment_is_handed_over(db: Databas
 
 async fn only_one_that_waits_is_discarded(db: Database) {
     let user = create_person(&db).await;
-    let run = running(&db, user, 0).await;
+    let run = start_run(&db, user, 0).await;
     let waiting = queue_assignment(&db, user, 0).await;
 
     for id in [run.claim.id, waiting, AssignmentId::generate()] {
@@ -169,7 +169,7 @@ fn ids_of(page: &Page<Assignment>) -> Vec<AssignmentId> {
 async fn assignments_of_all_users_are_found_by_status_and_id(db: Database) {
     let ada = create_person(&db).await;
     let bob = create_person(&db).await;
-    let run = running(&db, bob, 1).await.claim.id;
+    let run = start_run(&db, bob, 1).await.claim.id;
     let waiting = queue_assignment(&db, ada, 2).await;
     let store = open_store(&db);
     let with = async |status| -> Vec<AssignmentId> {
@@ -212,7 +212,7 @@ async fn an_assignment_belongs_to_its_user(db: Database) {
 
 async fn an_unfinished_assignment_is_cancelled_once(db: Database) {
     let user = create_person(&db).await;
-    let run = running(&db, user, 0).await;
+    let run = start_run(&db, user, 0).await;
     let waiting = queue_assignment(&db, user, 0).await;
     let cancel = async |id| {
         open_store(&db).cancel(user, id, forced_end(EventKind::Cancelled, at(9))).await.unwrap()
@@ -260,7 +260,7 @@ async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
 
 async fn collecting_deletes_contents_once(db: Database) {
     let user = create_person(&db).await;
-    let run = running(&db, user, 0).await;
+    let run = start_run(&db, user, 0).await;
     let store = open_store(&db);
     let id = run.claim.id;
     let collect = async |seconds| {

@@ -116,7 +116,7 @@ pub(crate) async fn claim(db: &Database, worker: WorkerId, now: Timestamp) -> Op
 }
 
 /// Hands an assignment over and claims it, when no other is due.
-pub(crate) async fn running(db: &Database, user: UserId, seconds: i64) -> Run {
+pub(crate) async fn start_run(db: &Database, user: UserId, seconds: i64) -> Run {
     let id = queue_assignment(db, user, seconds).await;
     let run = claim(db, live_worker(db, at(seconds)).await, at(seconds)).await.unwrap();
     assert_eq!(run.claim.id, id);

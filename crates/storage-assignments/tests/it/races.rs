@@ -6,7 +6,7 @@ use pia_kernel::SideEffects;
 use pia_storage::Database;
 
 use crate::fixture::{
-    at, completion, create_person, failure, forced_end, kinds, load, open_store, running,
+    at, completion, create_person, failure, forced_end, kinds, load, open_store, start_run,
 };
 
 pia_testkit::contract_with_roles! {
@@ -17,7 +17,7 @@ async fn one_of_concurrent_ends_wins(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
     for round in 0..1_000 {
-        let run = running(&db, user, round).await;
+        let run = start_run(&db, user, round).await;
         let id = run.claim.id;
         let now = at(round + 1);
         let terminated = forced_end(EventKind::Terminated, now);

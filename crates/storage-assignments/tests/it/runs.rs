@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use crate::fixture::{
     LEASE, at, claim, completion, count_sealed, create_person, execute, failure, forced_end,
-    is_held, kinds, live_worker, load, open_store, queue_assignment, running, start_event,
+    is_held, kinds, live_worker, load, open_store, queue_assignment, start_event, start_run,
     step_change,
 };
 
@@ -94,7 +94,7 @@ async fn the_run_that_is_due_longest_is_claimed(db: Database) {
 async fn a_run_of_a_dead_worker_can_be_claimed(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let run_of_dead = running(&db, user, 0).await;
+    let run_of_dead = start_run(&db, user, 0).await;
     let lease_end = at(0) + LEASE;
 
     let successor = live_worker(&db, lease_end - Duration::from_secs(1)).await;
@@ -119,7 +119,7 @@ async fn a_run_of_a_dead_worker_can_be_claimed(db: Database) {
 async fn a_certain_run_is_taken_from_its_worker(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let held_run = running(&db, user, 0).await;
+    let held_run = start_run(&db, user, 0).await;
     let queued = queue_assignment(&db, user, 9).await;
     let worker = live_worker(&db, at(1)).await;
     let claim_one = async |id| store.claim_one(id, worker, at(1), start_event()).await.unwrap();
@@ -141,7 +141,7 @@ async fn a_certain_run_is_taken_from_its_worker(db: Database) {
 async fn a_run_goes_on_where_it_was(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let run_of_dead = running(&db, user, 0).await;
+    let run_of_dead = start_run(&db, user, 0).await;
     for step in 0..2 {
         assert!(store.change(run_of_dead.claim, step_change(step, at(1))).await.unwrap());
     }
@@ -170,7 +170,7 @@ async fn a_run_goes_on_where_it_was(db: Database) {
 async fn a_lost_claim_changes_nothing(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let run_of_dead = running(&db, user, 0).await;
+    let run_of_dead = start_run(&db, user, 0).await;
     let lease_end = at(0) + LEASE;
     let taken_run = claim(&db, live_worker(&db, lease_end).await, lease_end).await.unwrap();
     let unchanged = load(&db, user, run_of_dead.claim.id).await;
@@ -197,7 +197,7 @@ async fn a_lost_claim_changes_nothing(db: Database) {
 async fn a_released_run_waits_until_it_is_due(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let run = running(&db, user, 0).await;
+    let run = start_run(&db, user, 0).await;
     let worker = live_worker(&db, at(5)).await;
 
     assert!(store.change(run.claim, release(20, Attempt::Failed)).await.unwrap());
@@ -225,7 +225,7 @@ async fn a_released_run_waits_until_it_is_due(db: Database) {
 async fn a_failed_run_has_its_reason(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let run = running(&db, user, 0).await;
+    let run = start_run(&db, user, 0).await;
     let reason = RunFailure { message: "Out of \0 words".to_owned(), ..failure() };
     let events = vec![pia_assignments::NewEvent::once(EventKind::Failed, &reason.message)];
     let outcome = RunOutcome::Failed(reason.clone());
@@ -245,7 +245,7 @@ async fn a_failed_run_has_its_reason(db: Database) {
 async fn an_event_that_is_appended_twice_exists_once(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let run = running(&db, user, 0).await;
+    let run = start_run(&db, user, 0).await;
 
     for _ in 0..2 {
         assert!(store.change(run.claim, step_change(0, at(1))).await.unwrap());
@@ -259,7 +259,7 @@ async fn an_event_that_is_appended_twice_exists_once(db: Database) {
 async fn abandoned_tokens_count_whatever_the_status(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let run = running(&db, user, 0).await;
+    let run = start_run(&db, user, 0).await;
     store.abandon(run.claim.id, 4).await.unwrap();
     assert!(store.change(run.claim, completion(at(1))).await.unwrap());
     join_all((0..5).map(|_| store.abandon(run.claim.id, 2))).await;
@@ -273,7 +273,7 @@ async fn abandoned_tokens_count_whatever_the_status(db: Database) {
 async fn workers_are_listed_while_they_are_alive(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let run = running(&db, user, 0).await;
+    let run = start_run(&db, user, 0).await;
     let idle_worker = live_worker(&db, at(30)).await;
     let workers_at = async |seconds| store.list_workers(at(seconds)).await.unwrap();
 
@@ -318,7 +318,7 @@ async fn a_run_that_cannot_be_opened_blocks_no_other(db: Database) {
 async fn a_clock_that_was_set_back_delays_no_run(db: Database) {
     let user = create_person(&db).await;
     let hour = 3_600;
-    let held_run = running(&db, user, hour).await;
+    let held_run = start_run(&db, user, hour).await;
     let queued = queue_assignment(&db, user, hour).await;
     let worker = live_worker(&db, at(0)).await;
 

@@ -10,7 +10,7 @@ use pia_storage::Database;
 
 use crate::fixture::{
     at, completion, count_sealed, create_person, failure, forced_end, is_held, kinds, load,
-    open_store, queue_assignment, running, step_change,
+    open_store, queue_assignment, start_run, step_change,
 };
 
 pia_testkit::contract_with_roles! {
@@ -28,7 +28,7 @@ fn redaction_event() -> NewEvent {
 
 /// Runs an assignment to its end.
 async fn end_assignment(db: &Database, user: UserId, seconds: i64) -> AssignmentId {
-    let run = running(db, user, seconds).await;
+    let run = start_run(db, user, seconds).await;
     assert!(open_store(db).change(run.claim, step_change(0, at(seconds))).await.unwrap());
     assert!(open_store(db).change(run.claim, completion(at(seconds))).await.unwrap());
     run.claim.id
@@ -37,8 +37,8 @@ async fn end_assignment(db: &Database, user: UserId, seconds: i64) -> Assignment
 async fn runs_that_take_too_long_are_ended_once(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let late = running(&db, user, 0).await;
-    let in_time = running(&db, user, 10).await;
+    let late = start_run(&db, user, 0).await;
+    let in_time = start_run(&db, user, 10).await;
     queue_assignment(&db, user, 0).await;
 
     let expired = join_all((0..5).map(|_| store.expire(at(10), failure(), at(60)))).await;
@@ -58,7 +58,7 @@ async fn runs_that_take_too_long_are_ended_once(db: Database) {
 async fn assignments_that_wait_long_are_found(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let run = running(&db, user, 0).await;
+    let run = start_run(&db, user, 0).await;
     let queued_at_2 = queue_assignment(&db, user, 2).await;
     let queued_at_1 = queue_assignment(&db, user, 1).await;
     queue_assignment(&db, user, 5).await;
@@ -77,7 +77,7 @@ async fn assignments_that_wait_long_are_found(db: Database) {
 async fn only_one_that_waits_ends_unstarted(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
-    let run = running(&db, user, 0).await;
+    let run = start_run(&db, user, 0).await;
     let queued = queue_assignment(&db, user, 0).await;
     let not_started = RunFailure { code: FailureCode::NotStarted, ..failure() };
     let give_up = async |id| store.give_up(id, not_started.clone(), at(9)).await.unwrap();
@@ -131,7 +131,7 @@ async fn old_assignments_are_deleted_with_their_events(db: Database) {
     for second in 0..4 {
         end_assignment(&db, user, second).await;
     }
-    let run = running(&db, user, 4).await;
+    let run = start_run(&db, user, 4).await;
 
     assert_eq!(store.delete(at(3), 2).await.unwrap(), 2);
     assert_eq!(store.delete(at(3), 2).await.unwrap(), 1);
@@ -148,7 +148,7 @@ async fn the_queue_is_counted(db: Database) {
     let store = open_store(&db);
     assert_eq!(store.count_queue().await.unwrap(), QueueState::default());
     end_assignment(&db, user, 0).await;
-    running(&db, user, 1).await;
+    start_run(&db, user, 1).await;
     queue_assignment(&db, user, 7).await;
     queue_assignment(&db, user, 6).await;
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::fixture::{
     at, brief, completion, create_person, execute, forced_end, open_store, queue_assignment,
-    running,
+    start_run,
 };
 
 pia_testkit::contract_with_roles! {
@@ -74,7 +74,7 @@ async fn cancel_assignment(db: &Database, user: UserId) {
 async fn an_assignment_that_has_ended_is_announced_once(db: Database) {
     let operator = stored_operator(&db).await;
     let user = create_person(&db).await;
-    let run = running(&db, user, 10).await;
+    let run = start_run(&db, user, 10).await;
     assert!(open_store(&db).change(run.claim, completion(at(20))).await.unwrap());
     let cancellation = forced_end(EventKind::Cancelled, at(21));
     assert!(!open_store(&db).cancel(user, run.claim.id, cancellation).await.unwrap());

@@ -65,7 +65,7 @@ pub(crate) async fn execute(db: &Database, sql: &str) {
 }
 
 /// Creates a member of the default group with these limits.
-pub(crate) async fn member(db: &Database, limits: CreditLimits) -> CreditHolder {
+pub(crate) async fn create_member(db: &Database, limits: CreditLimits) -> CreditHolder {
     let member = UserId::generate();
     sign_up(db, member, Timestamp::UNIX_EPOCH).await;
     CreditHolder { member, group: default_group(), key: None, limits }

@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::credit_stores::{
-    LIMIT, admit, assert_no_mismatches, credits, default_group, execute, member, refusal_of,
+    LIMIT, admit, assert_no_mismatches, create_member, credits, default_group, execute, refusal_of,
     request, sign_up, start, start_at, start_by, wait_until_settled, window_count, window_counts,
 };
 
@@ -100,7 +100,7 @@ async fn a_reservation_is_settled_in_every_window(db: Database) {
         group_weekly: 50,
         pool: true,
     };
-    let ada = member(&db, limits).await;
+    let ada = create_member(&db, limits).await;
 
     let reservation = admit(&credit_store, request(ada, 4)).await;
     let counts_of_open_call = window_counts(&credit_store, ada).await;
@@ -131,7 +131,7 @@ async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
     let stores = [start(&db, &tasks), start(&db, &tasks)];
     let mut members = Vec::new();
     for _ in 0..20 {
-        members.push(member(&db, hourly_and_group_limits(1000, 100)).await);
+        members.push(create_member(&db, hourly_and_group_limits(1000, 100)).await);
     }
 
     let calls = (0..200).map(|at| {
@@ -171,7 +171,7 @@ async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
 async fn concurrent_settlements_never_exceed_the_limit(db: Database) {
     let tasks = TaskTracker::new();
     let stores = [start(&db, &tasks), start(&db, &tasks)];
-    let ada = member(&db, hourly_and_group_limits(100, 0)).await;
+    let ada = create_member(&db, hourly_and_group_limits(100, 0)).await;
 
     let calls = (0..400).map(|at| {
         let credit_store = stores[at % 2].clone();
@@ -198,7 +198,7 @@ async fn concurrent_settlements_never_exceed_the_limit(db: Database) {
 
 async fn unspent_credits_are_available_at_once(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, hourly_and_group_limits(20, 0)).await;
+    let ada = create_member(&db, hourly_and_group_limits(20, 0)).await;
 
     // Each needs the credits that the one before had reserved and did not spend:
     // the first of each pair to be admitted at all, the others in full.
@@ -237,7 +237,7 @@ async fn members_of_two_groups_do_not_deadlock(db: Database) {
 
     let mut members = Vec::new();
     for at in 0..30 {
-        let holder = member(&db, hourly_and_group_limits(1000, 100_000)).await;
+        let holder = create_member(&db, hourly_and_group_limits(1000, 100_000)).await;
         let group = if at % 2 == 0 { holder.group } else { other_group };
         members.push(CreditHolder { group, ..holder });
     }
@@ -259,7 +259,7 @@ async fn members_of_two_groups_do_not_deadlock(db: Database) {
 /// Simulates workers that end during their calls while others go on.
 async fn a_caller_whose_runtime_ends_does_not_block_others(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, hourly_and_group_limits(100_000, 0)).await;
+    let ada = create_member(&db, hourly_and_group_limits(100_000, 0)).await;
     drop(admit(&credit_store, request(ada, 2)).await);
 
     for at in 0..30_u64 {
@@ -282,7 +282,7 @@ async fn a_caller_whose_runtime_ends_does_not_block_others(db: Database) {
 
 async fn a_cancelled_request_leaves_no_reservation(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, hourly_and_group_limits(100, 0)).await;
+    let ada = create_member(&db, hourly_and_group_limits(100, 0)).await;
 
     for polls in 0..20 {
         let mut admission = Box::pin(credit_store.admit(request(ada, 2)));
@@ -304,7 +304,7 @@ async fn a_cancelled_request_leaves_no_reservation(db: Database) {
 
 async fn without_a_database_calls_are_refused_and_settled_later(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, hourly_and_group_limits(100, 0)).await;
+    let ada = create_member(&db, hourly_and_group_limits(100, 0)).await;
     let reservation = admit(&credit_store, request(ada, 2)).await;
     execute(&db, "ALTER TABLE credit_windows RENAME TO away").await;
 
@@ -326,7 +326,7 @@ async fn without_a_database_calls_are_refused_and_settled_later(db: Database) {
 
 async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, hourly_and_group_limits(100, 0)).await;
+    let ada = create_member(&db, hourly_and_group_limits(100, 0)).await;
     let reservation = admit(&credit_store, request(ada, 2)).await;
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
@@ -346,7 +346,7 @@ async fn a_call_is_settled_with_its_usage_or_not_at_all(db: Database) {
 /// Simulates a commit whose response was lost.
 async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, hourly_and_group_limits(100, 0)).await;
+    let ada = create_member(&db, hourly_and_group_limits(100, 0)).await;
     let reservation = admit(&credit_store, request(ada, 2)).await;
     let credit_windows = credit_store.load_windows(ada).await.unwrap();
     let lines = credit_windows
@@ -374,7 +374,7 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
 
 async fn a_record_that_the_database_rejects_does_not_block_admission(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, hourly_and_group_limits(1000, 0)).await;
+    let ada = create_member(&db, hourly_and_group_limits(1000, 0)).await;
     execute(&db, "ALTER TABLE ai_usage RENAME TO away").await;
 
     credit_store.record(usage(ada.member));
@@ -388,7 +388,8 @@ async fn a_record_that_the_database_rejects_does_not_block_admission(db: Databas
 async fn rolling_windows_age_out(db: Database) {
     let clock = Arc::new(ManualClock::new(friday()));
     let credit_store = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
-    let ada = member(&db, CreditLimits { hourly: 4, daily: 6, ..CreditLimits::default() }).await;
+    let ada =
+        create_member(&db, CreditLimits { hourly: 4, daily: 6, ..CreditLimits::default() }).await;
 
     spend(&credit_store, ada, 4).await;
     let hourly_refusal = refusal_of(&credit_store, request(ada, 2)).await;
@@ -413,8 +414,8 @@ async fn the_pool_is_filled_once_with_the_unused_credits_of_last_week(db: Databa
         start_at(&db, Arc::<ManualClock>::clone(&clock), &tasks),
     ];
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
-    let ada = member(&db, limits).await;
-    let bob = member(&db, limits).await;
+    let ada = create_member(&db, limits).await;
+    let bob = create_member(&db, limits).await;
     // A member who joined this week left nothing of the last.
     sign_up(&db, UserId::generate(), monday + Duration::from_hours(24 * 8)).await;
 
@@ -457,8 +458,8 @@ async fn a_week_continues_in_another_time_zone(db: Database) {
     let tasks = TaskTracker::new();
     let credit_store = start_by(&db, weeks.clone(), Arc::<ManualClock>::clone(&clock), &tasks);
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
-    let ada = member(&db, limits).await;
-    let bob = member(&db, limits).await;
+    let ada = create_member(&db, limits).await;
+    let bob = create_member(&db, limits).await;
     let used_this_week = async || {
         let counts = window_counts(&credit_store, ada).await;
         counts.iter().find(|it| it.kind == "weekly").map(|it| it.used)
@@ -481,7 +482,7 @@ async fn a_week_continues_in_another_time_zone(db: Database) {
 async fn top_ups_are_drawn_last_and_stay(db: Database) {
     let clock = Arc::new(ManualClock::new(friday()));
     let credit_store = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
-    let ada = member(&db, CreditLimits { weekly: 2, ..CreditLimits::default() }).await;
+    let ada = create_member(&db, CreditLimits { weekly: 2, ..CreditLimits::default() }).await;
     let top_up = |group| credit_store.top_up(group, credits(1), SideEffects::default());
 
     assert_eq!(top_up(GroupId::generate()).await.unwrap(), None);
@@ -509,7 +510,7 @@ async fn top_ups_are_drawn_last_and_stay(db: Database) {
 
 async fn an_api_keys_budget_is_counted_separately(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, CreditLimits::default()).await;
+    let ada = create_member(&db, CreditLimits::default()).await;
     let with_new_key = || {
         let budget = ApiKeyBudget { key: ApiKeyId::generate(), weekly: 2 };
         CreditHolder { key: Some(budget), ..ada }
@@ -526,7 +527,7 @@ async fn an_api_keys_budget_is_counted_separately(db: Database) {
 
 async fn a_deleted_account_is_not_admitted_and_holds_no_credits(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, hourly_and_group_limits(10, 10)).await;
+    let ada = create_member(&db, hourly_and_group_limits(10, 10)).await;
     let stranger = CreditHolder { member: UserId::generate(), ..ada };
     let reservation = admit(&credit_store, request(ada, 2)).await;
     let account = accounts::table.find(DbUid(ada.member.0));
@@ -547,7 +548,7 @@ async fn a_deleted_account_is_not_admitted_and_holds_no_credits(db: Database) {
 async fn draining_settles_ended_calls(db: Database) {
     let tasks = TaskTracker::new();
     let credit_store = start(&db, &tasks);
-    let ada = member(&db, hourly_and_group_limits(10, 0)).await;
+    let ada = create_member(&db, hourly_and_group_limits(10, 0)).await;
     let reservation = admit(&credit_store, request(ada, 2)).await;
 
     reservation.settle(credits(1), Some(usage(ada.member)));

@@ -10,7 +10,7 @@ use pia_testkit::ManualClock;
 use tokio_util::task::TaskTracker;
 
 use crate::credit_stores::{
-    admit, credits, default_group, execute, member, request, start_at, wait_until_settled,
+    admit, create_member, credits, default_group, execute, request, start_at, wait_until_settled,
 };
 
 pia_testkit::contract! {
@@ -22,7 +22,7 @@ async fn budgets_are_found_while_they_are_nearly_used_up(db: Database) {
     let store = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
     let limits =
         CreditLimits { hourly: 10, group_daily: 10, group_weekly: 11, ..CreditLimits::default() };
-    let ada = member(&db, limits).await;
+    let ada = create_member(&db, limits).await;
     let group = default_group();
     let insert = "INSERT INTO group_settings (group_id, credits_hourly, credits_daily, \
                   credits_weekly, credits_group_daily, credits_group_weekly, credits_pool, \

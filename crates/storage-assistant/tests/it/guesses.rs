@@ -7,8 +7,8 @@ use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 
 use crate::credit_stores::{
-    admit, assert_no_mismatches, credits, member, refusal_of, request, start, wait_until_settled,
-    window_counts,
+    admit, assert_no_mismatches, create_member, credits, refusal_of, request, start,
+    wait_until_settled, window_counts,
 };
 
 pia_testkit::contract! {
@@ -27,7 +27,7 @@ async fn max_reserved(credit_store: &SqlCreditStore, holder: CreditHolder) -> i6
 
 async fn undisturbed_calls_are_admitted_in_one_statement(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, GROUPS).await;
+    let ada = create_member(&db, GROUPS).await;
 
     let mut reservations = Vec::new();
     for _ in 0..5 {
@@ -57,8 +57,8 @@ async fn a_window_that_another_instance_changed_is_read_again(db: Database) {
     let tasks = TaskTracker::new();
     let first_store = start(&db, &tasks);
     let second_store = start(&db, &tasks);
-    let ada = member(&db, GROUPS).await;
-    let bob = member(&db, GROUPS).await;
+    let ada = create_member(&db, GROUPS).await;
+    let bob = create_member(&db, GROUPS).await;
     let _open_calls =
         [admit(&first_store, request(ada, 2)).await, admit(&second_store, request(bob, 2)).await];
     let guessed_before = first_store.counts().guessed;
@@ -75,7 +75,7 @@ async fn a_window_that_another_instance_changed_is_read_again(db: Database) {
 async fn alternating_instances_never_exceed_the_limit(db: Database) {
     let tasks = TaskTracker::new();
     let stores = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
-    let ada = member(&db, GROUPS).await;
+    let ada = create_member(&db, GROUPS).await;
 
     let mut reservations = Vec::new();
     // Some take turns, some come several times, and so know what they wrote.
@@ -98,7 +98,7 @@ async fn a_top_up_by_another_instance_is_available_at_once(db: Database) {
     let tasks = TaskTracker::new();
     let store = start(&db, &tasks);
     let store_of_top_up = start(&db, &tasks);
-    let ada = member(&db, CreditLimits { weekly: 4, ..CreditLimits::default() }).await;
+    let ada = create_member(&db, CreditLimits { weekly: 4, ..CreditLimits::default() }).await;
     let _calls_of_allowance =
         [admit(&store, request(ada, 2)).await, admit(&store, request(ada, 2)).await];
     refusal_of(&store, request(ada, 2)).await;

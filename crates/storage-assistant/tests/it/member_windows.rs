@@ -10,7 +10,7 @@ use pia_testkit::ManualClock;
 use tokio_util::task::TaskTracker;
 
 use crate::credit_stores::{
-    admit, credits, default_group, execute, member, request, start_at, wait_until_settled,
+    admit, create_member, credits, default_group, execute, request, start_at, wait_until_settled,
 };
 
 pia_testkit::contract! {
@@ -25,9 +25,9 @@ async fn current_windows_of_members_who_called_lately_are_loaded(db: Database) {
     let store = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
     let limits =
         CreditLimits { hourly: 10, weekly: 20, group_daily: 30, ..CreditLimits::default() };
-    let ada = member(&db, limits).await;
-    let bob = member(&db, limits).await;
-    let eve = member(&db, limits).await;
+    let ada = create_member(&db, limits).await;
+    let bob = create_member(&db, limits).await;
+    let eve = create_member(&db, limits).await;
     for (holder, spent) in [(ada, 2), (bob, 3), (eve, 4)] {
         admit(&store, request(holder, spent)).await.settle(credits(spent), None);
     }

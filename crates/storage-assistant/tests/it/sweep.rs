@@ -14,8 +14,8 @@ use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 
 use crate::credit_stores::{
-    admit, assert_no_mismatches, credits, execute, member, request, start, wait_until_settled,
-    window_count, window_counts,
+    admit, assert_no_mismatches, create_member, credits, execute, request, start,
+    wait_until_settled, window_count, window_counts,
 };
 
 pia_testkit::contract! {
@@ -54,7 +54,7 @@ async fn the_reservations_of_a_dead_instance_are_released_once(db: Database) {
     let tasks = TaskTracker::new();
     let dead_store =
         SqlCreditStore::start(db.clone(), weeks, Arc::new(SystemClock), &tasks, runtime.handle());
-    let ada = member(&db, limits()).await;
+    let ada = create_member(&db, limits()).await;
     for _ in 0..20 {
         std::mem::forget(admit(&dead_store, request(ada, 2)).await);
     }
@@ -89,7 +89,7 @@ async fn the_reservations_of_a_dead_instance_are_released_once(db: Database) {
 
 async fn a_call_that_ends_after_its_release_is_still_charged(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limits()).await;
+    let ada = create_member(&db, limits()).await;
     let completed_call = admit(&credit_store, request(ada, 5)).await;
     let abandoned_call = admit(&credit_store, request(ada, 3)).await;
     // It may renew its lease meanwhile, by itself.
@@ -113,7 +113,7 @@ async fn a_call_that_ends_after_its_release_is_still_charged(db: Database) {
 async fn a_live_instance_keeps_its_reservations(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
     let other_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limits()).await;
+    let ada = create_member(&db, limits()).await;
     let _open_call = admit(&credit_store, request(ada, 5)).await;
 
     assert_eq!(other_store.reap().await.unwrap(), 0);
@@ -123,7 +123,7 @@ async fn a_live_instance_keeps_its_reservations(db: Database) {
 async fn a_stopped_instance_leaves_no_lease(db: Database) {
     let tasks = TaskTracker::new();
     let credit_store = start(&db, &tasks);
-    let ada = member(&db, limits()).await;
+    let ada = create_member(&db, limits()).await;
     drop(admit(&credit_store, request(ada, 5)).await);
     assert_eq!(count_instances(&db).await, 1);
 
@@ -191,7 +191,7 @@ async fn an_instance_stops_admitting_before_its_lease_expires(db: Database) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let credit_store = start(&db, &TaskTracker::new());
-            let ada = member(&db, limits()).await;
+            let ada = create_member(&db, limits()).await;
             let first_call = admit(&credit_store, request(ada, 5)).await;
             credit_store.heartbeat().await.unwrap();
             // All else that a call needs is available.
@@ -222,7 +222,7 @@ async fn an_instance_stops_admitting_before_its_lease_expires(db: Database) {
 
 async fn a_mismatched_window_is_found(db: Database) {
     let credit_store = start(&db, &TaskTracker::new());
-    let ada = member(&db, limits()).await;
+    let ada = create_member(&db, limits()).await;
     let _open_call = admit(&credit_store, request(ada, 5)).await;
     execute(&db, "UPDATE credit_windows SET reserved = reserved + 7 WHERE kind = 'hourly'").await;
 

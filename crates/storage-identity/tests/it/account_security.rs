@@ -101,7 +101,7 @@ async fn a_missing_account_or_factor_changes_nothing(db: Database) {
 }
 
 /// Stores an account of an administrator.
-async fn admin(db: &Database, email: &str) -> UserId {
+async fn create_admin(db: &Database, email: &str) -> UserId {
     let user = create_person(db, email).await;
     let roles = SqlRoles::new(db.clone());
     let grant_outcome =
@@ -113,17 +113,17 @@ async fn admin(db: &Database, email: &str) -> UserId {
 async fn active_administrators_with_only_a_password_are_counted(db: Database) {
     let roles = SqlRoles::new(db.clone());
     create_person(&db, "user@example.org").await;
-    enable(&db, admin(&db, "app@example.org").await).await;
-    add_to(&db, admin(&db, "passkey@example.org").await).await;
-    deactivate(&db, admin(&db, "deactivated@example.org").await).await;
-    let of_provider = accounts::table.find(DbUid(admin(&db, "entra@example.org").await.0));
+    enable(&db, create_admin(&db, "app@example.org").await).await;
+    add_to(&db, create_admin(&db, "passkey@example.org").await).await;
+    deactivate(&db, create_admin(&db, "deactivated@example.org").await).await;
+    let of_provider = accounts::table.find(DbUid(create_admin(&db, "entra@example.org").await.0));
     let update = diesel::update(of_provider).set(accounts::provider.eq("entraid"));
     let moved: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
     assert_eq!(moved.unwrap(), 1);
 
     let previous_count = roles.count_admins_without_factor().await.unwrap();
-    admin(&db, "password@example.org").await;
-    let pending_admin = admin(&db, "pending@example.org").await;
+    create_admin(&db, "password@example.org").await;
+    let pending_admin = create_admin(&db, "pending@example.org").await;
     SqlFactors::new(db.clone()).begin(pending_admin, b"sealed", START).await.unwrap();
     let later_count = roles.count_admins_without_factor().await.unwrap();
 

@@ -46,7 +46,7 @@ async fn found(db: &Database, email: &str) -> [Option<UserId>; 3] {
 }
 
 /// Stores an account as earlier versions did.
-async fn older(db: &Database, email: &str) -> UserId {
+async fn create_older_account(db: &Database, email: &str) -> UserId {
     let user = create_person(db, &format!("{}@example.org", UserId::generate())).await;
     let before = (accounts::email.eq(email), accounts::email_folded.eq(email.to_lowercase()));
     let update = diesel::update(accounts::table.find(DbUid(user.0))).set(before);
@@ -91,7 +91,7 @@ async fn one_of_concurrent_registrations_in_both_forms_is_stored(db: Database) {
 }
 
 async fn an_address_stored_by_an_earlier_version_is_taken(db: Database) {
-    older(&db, TYPED).await;
+    create_older_account(&db, TYPED).await;
     let accounts = SqlAccounts::new(db);
 
     for email in [TYPED, SENT] {
@@ -102,10 +102,10 @@ async fn an_address_stored_by_an_earlier_version_is_taken(db: Database) {
 }
 
 async fn older_addresses_are_folded_once_by_concurrent_instances(db: Database) {
-    let karl = older(&db, "Karl@Bücher.example").await;
-    let page = older(&db, "ida@xn--mller-kva.example").await;
-    let plain_user = older(&db, "Ada@Example.org").await;
-    let umlaut = older(&db, "jürgen@example.org").await;
+    let karl = create_older_account(&db, "Karl@Bücher.example").await;
+    let page = create_older_account(&db, "ida@xn--mller-kva.example").await;
+    let plain_user = create_older_account(&db, "Ada@Example.org").await;
+    let umlaut = create_older_account(&db, "jürgen@example.org").await;
     let addresses = SqlAddresses::new(db.clone());
 
     let outcomes = join_all((0..8).map(|_| addresses.fold())).await;
@@ -126,14 +126,14 @@ async fn older_addresses_are_folded_once_by_concurrent_instances(db: Database) {
 }
 
 async fn an_account_is_found_before_its_address_is_folded(db: Database) {
-    let user = older(&db, TYPED).await;
+    let user = create_older_account(&db, TYPED).await;
 
     assert_eq!(found(&db, "Karl@bücher.example").await, [Some(user); 3]);
 }
 
 async fn colliding_accounts_keep_their_owners(db: Database) {
-    let typed = older(&db, TYPED).await;
-    let sent_user = older(&db, SENT).await;
+    let typed = create_older_account(&db, TYPED).await;
+    let sent_user = create_older_account(&db, SENT).await;
     let addresses = SqlAddresses::new(db.clone());
 
     let outcomes = join_all((0..8).map(|_| addresses.fold())).await;
@@ -157,7 +157,7 @@ async fn colliding_accounts_keep_their_owners(db: Database) {
 /// Simulates rows of an older version that runs beside this one.
 async fn colliding_accounts_are_distinguished_by_their_stored_addresses(db: Database) {
     let sent_user = create_person(&db, &readable_email(SENT)).await;
-    let typed = older(&db, TYPED).await;
+    let typed = create_older_account(&db, TYPED).await;
 
     SqlAddresses::new(db.clone()).fold().await.unwrap();
 
@@ -168,8 +168,8 @@ async fn colliding_accounts_are_distinguished_by_their_stored_addresses(db: Data
 }
 
 async fn the_folded_address_is_freed_when_its_account_is_deleted(db: Database) {
-    let typed = older(&db, TYPED).await;
-    let sent_user = older(&db, SENT).await;
+    let typed = create_older_account(&db, TYPED).await;
+    let sent_user = create_older_account(&db, SENT).await;
     let addresses = SqlAddresses::new(db.clone());
     addresses.fold().await.unwrap();
 

@@ -37,7 +37,7 @@ async fn is_known_network(db: &Database, email: &str, from: &str, since: Timesta
     candidate(db, email, from, since).await.unwrap().was_there_before
 }
 
-async fn signed_in_from(db: &Database, user: UserId, token: u8, address: &str) {
+async fn sign_in_from(db: &Database, user: UserId, token: u8, address: &str) {
     let device = SignInDevice { address: address.parse().ok(), ..device() };
     let new = NewSession { device, ..new_session(user, TokenHash([token; 32]), START) };
     SqlSessions::new(db.clone()).begin(new, 10, SideEffects::default(), nothing()).await.unwrap();
@@ -61,7 +61,7 @@ async fn a_candidate_is_the_active_account_with_the_address(db: Database) {
 async fn a_network_is_known_after_a_sign_in(db: Database) {
     let ada = create_person(&db, "ada@example.org").await;
     create_person(&db, "bob@example.org").await;
-    signed_in_from(&db, ada, 1, "192.0.2.1").await;
+    sign_in_from(&db, ada, 1, "192.0.2.1").await;
     let failed = FailedSignIn {
         user: Some(ada),
         at: START,
@@ -85,7 +85,7 @@ async fn a_network_is_known_after_a_sign_in(db: Database) {
 
 async fn addresses_in_one_ipv6_network_are_known_together(db: Database) {
     let ada = create_person(&db, "ada@example.org").await;
-    signed_in_from(&db, ada, 1, "2001:db8:1:2::1").await;
+    sign_in_from(&db, ada, 1, "2001:db8:1:2::1").await;
 
     let next_door =
         is_known_network(&db, "ada@example.org", "2001:db8:1:2:ffff::9", before()).await;
@@ -97,7 +97,7 @@ async fn addresses_in_one_ipv6_network_are_known_together(db: Database) {
 
 async fn a_caller_without_an_address_is_never_known(db: Database) {
     let ada = create_person(&db, "ada@example.org").await;
-    signed_in_from(&db, ada, 1, "nowhere").await;
+    sign_in_from(&db, ada, 1, "nowhere").await;
 
     assert!(!is_known_network(&db, "ada@example.org", "nowhere", before()).await);
 }

@@ -38,7 +38,7 @@ pia_testkit::contract! {
 }
 
 /// Creates a user with a session, and a store of passkeys.
-async fn ada(db: &Database) -> (UserId, SessionId, SqlPasskeys) {
+async fn create_ada(db: &Database) -> (UserId, SessionId, SqlPasskeys) {
     let user = create_person(db, "ada@example.org").await;
     (user, start_session(db, user, 1).await, SqlPasskeys::new(db.clone()))
 }
@@ -115,7 +115,7 @@ async fn count_emails(db: &Database, user: UserId) -> i64 {
 }
 
 async fn passkeys_are_listed_in_the_order_they_were_added(db: Database) {
-    let (user, session, passkeys) = ada(&db).await;
+    let (user, session, passkeys) = create_ada(&db).await;
     let first_passkey = passkey(1, 0);
     let second_passkey = passkey(2, 5);
     let eve = create_person(&db, "eve@example.org").await;
@@ -138,7 +138,7 @@ async fn passkeys_are_listed_in_the_order_they_were_added(db: Database) {
 }
 
 async fn a_passkey_is_found_by_its_credential_id(db: Database) {
-    let (user, session, passkeys) = ada(&db).await;
+    let (user, session, passkeys) = create_ada(&db).await;
     let new_passkey = passkey(1, 0);
     add(&db, user, session, &new_passkey).await;
 
@@ -170,7 +170,7 @@ async fn one_of_concurrent_passkeys_of_one_credential_is_stored(db: Database) {
 }
 
 async fn concurrent_passkeys_respect_the_limit(db: Database) {
-    let (user, session, passkeys) = ada(&db).await;
+    let (user, session, passkeys) = create_ada(&db).await;
     let db = &db;
 
     let adding = (0..32).map(|it| async move { add(db, user, session, &passkey(it, 0)).await });
@@ -182,7 +182,7 @@ async fn concurrent_passkeys_respect_the_limit(db: Database) {
 }
 
 async fn a_change_ends_the_other_sessions_and_writes_its_effects(db: Database) {
-    let (user, first, _) = ada(&db).await;
+    let (user, first, _) = create_ada(&db).await;
     start_session(&db, user, 2).await;
     let new_passkey = passkey(1, 0);
 
@@ -200,7 +200,7 @@ async fn a_change_ends_the_other_sessions_and_writes_its_effects(db: Database) {
 }
 
 async fn an_ended_session_changes_nothing(db: Database) {
-    let (user, first, passkeys) = ada(&db).await;
+    let (user, first, passkeys) = create_ada(&db).await;
     let eve = create_person(&db, "eve@example.org").await;
     let eves = start_session(&db, eve, 2).await;
     let new_passkey = passkey(1, 0);
@@ -217,7 +217,7 @@ async fn an_ended_session_changes_nothing(db: Database) {
 }
 
 async fn a_foreign_passkey_is_not_removed(db: Database) {
-    let (user, session_of_ada, passkeys) = ada(&db).await;
+    let (user, session_of_ada, passkeys) = create_ada(&db).await;
     let eve = create_person(&db, "eve@example.org").await;
     let eves = start_session(&db, eve, 2).await;
     let new_passkey = passkey(1, 0);
@@ -230,7 +230,7 @@ async fn a_foreign_passkey_is_not_removed(db: Database) {
 }
 
 async fn one_of_concurrent_removals_succeeds(db: Database) {
-    let (user, session, _) = ada(&db).await;
+    let (user, session, _) = create_ada(&db).await;
     let new_passkey = passkey(1, 0);
     add(&db, user, session, &new_passkey).await;
     let db = &db;
@@ -243,7 +243,7 @@ async fn one_of_concurrent_removals_succeeds(db: Database) {
 }
 
 async fn a_counter_only_increases(db: Database) {
-    let (user, session, _) = ada(&db).await;
+    let (user, session, _) = create_ada(&db).await;
     let new_passkey = passkey(1, 7);
     add(&db, user, session, &new_passkey).await;
 
@@ -265,7 +265,7 @@ async fn a_counter_only_increases(db: Database) {
 }
 
 async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
-    let (user, session, store) = ada(&db).await;
+    let (user, session, store) = create_ada(&db).await;
     let bob = create_person(&db, "bob@example.org").await;
     let new_passkey = passkey(1, 7);
     add(&db, user, session, &new_passkey).await;
@@ -294,7 +294,7 @@ async fn a_blocked_passkey_is_unblocked_by_its_owner(db: Database) {
 }
 
 async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
-    let (user, session, _) = ada(&db).await;
+    let (user, session, _) = create_ada(&db).await;
     let new_passkey = passkey(1, 7);
     add(&db, user, session, &new_passkey).await;
     let db = &db;
@@ -308,7 +308,7 @@ async fn one_of_concurrent_uses_with_one_counter_is_recorded(db: Database) {
 }
 
 async fn a_passkey_without_a_counter_is_reusable(db: Database) {
-    let (user, session, _) = ada(&db).await;
+    let (user, session, _) = create_ada(&db).await;
     let new_passkey = passkey(1, 0);
     add(&db, user, session, &new_passkey).await;
 
@@ -320,7 +320,7 @@ async fn a_passkey_without_a_counter_is_reusable(db: Database) {
 }
 
 async fn the_use_of_a_removed_passkey_is_not_recorded(db: Database) {
-    let (user, session, _) = ada(&db).await;
+    let (user, session, _) = create_ada(&db).await;
     let new_passkey = passkey(1, 0);
     add(&db, user, session, &new_passkey).await;
     remove_passkey(&db, user, session, new_passkey.id).await;
@@ -330,7 +330,7 @@ async fn the_use_of_a_removed_passkey_is_not_recorded(db: Database) {
 }
 
 async fn a_removed_passkey_starts_no_session(db: Database) {
-    let (user, session, store) = ada(&db).await;
+    let (user, session, store) = create_ada(&db).await;
     let key = passkey(1, 0);
     assert_eq!(add(&db, user, session, &key).await, PasskeyCreationOutcome::Stored);
     let used_epoch = epoch(&db, user).await;
@@ -342,7 +342,7 @@ async fn a_removed_passkey_starts_no_session(db: Database) {
 }
 
 async fn passkeys_of_a_deactivated_account_are_not_found(db: Database) {
-    let (user, session, passkeys) = ada(&db).await;
+    let (user, session, passkeys) = create_ada(&db).await;
     let new_passkey = passkey(1, 0);
     add(&db, user, session, &new_passkey).await;
 
@@ -355,7 +355,7 @@ async fn passkeys_of_a_deactivated_account_are_not_found(db: Database) {
 }
 
 async fn passkeys_are_deleted_with_their_account(db: Database) {
-    let (user, session, passkeys) = ada(&db).await;
+    let (user, session, passkeys) = create_ada(&db).await;
     add(&db, user, session, &passkey(1, 0)).await;
 
     remove(&db, user).await;

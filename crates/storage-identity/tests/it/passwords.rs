@@ -89,7 +89,7 @@ fn change(by: SessionRef, old: &str, new: &str) -> PasswordChange {
 }
 
 /// Creates a user whose stored hash is `first`, with a token for a reset.
-async fn forgetful(db: &Database) -> (UserId, SqlPasswords) {
+async fn create_user_with_token(db: &Database) -> (UserId, SqlPasswords) {
     let user = create_person(db, "ada@example.org").await;
     put(db, user, token(1, RESET)).await;
     (user, SqlPasswords::new(db.clone()))
@@ -141,7 +141,7 @@ async fn rows(db: &Database) -> [i64; 3] {
 }
 
 async fn a_reset_replaces_the_password_and_ends_every_session(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let first_session = begin_session(&db, user, 101).await;
     let second_session = begin_session(&db, user, 102).await;
 
@@ -157,7 +157,7 @@ async fn a_reset_replaces_the_password_and_ends_every_session(db: Database) {
 }
 
 async fn one_of_concurrent_uses_of_a_token_resets(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let texts: Vec<_> = (0..64).map(|it| format!("password {it}")).collect();
 
     let outcomes = join_all(texts.iter().map(|it| passwords.reset(reset(user, 1, it)))).await;
@@ -170,7 +170,7 @@ async fn one_of_concurrent_uses_of_a_token_resets(db: Database) {
 }
 
 async fn one_of_concurrently_presented_tokens_resets(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     put(&db, user, token(2, RESET)).await;
     put(&db, user, token(3, RESET)).await;
 
@@ -181,7 +181,7 @@ async fn one_of_concurrently_presented_tokens_resets(db: Database) {
 }
 
 async fn a_foreign_wrong_or_expired_token_resets_nothing(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let eve = create_person(&db, "eve@example.org").await;
     put(&db, user, token(2, EmailTokenPurpose::Verification)).await;
     let late_reset = PasswordReset { at: token(1, RESET).expires_at, ..reset(user, 1, "second") };
@@ -195,7 +195,7 @@ async fn a_foreign_wrong_or_expired_token_resets_nothing(db: Database) {
 }
 
 async fn a_reset_revokes_possibly_compromised_access(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     enable(&db, user).await;
     let challenges = SqlChallenges::new(db.clone());
     let challenge = TokenHash([9; 32]);
@@ -219,7 +219,7 @@ async fn a_reset_revokes_possibly_compromised_access(db: Database) {
 
 async fn a_reset_keeps_the_factor_and_passkeys_of_a_verified_account(db: Database) {
     use pia_identity::{FactorState, FactorStore};
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     put(&db, user, token(9, EmailTokenPurpose::Verification)).await;
     let tokens = SqlEmailTokens::new(db.clone());
     assert!(tokens.verify(user, TokenHash([9; 32]), START, SideEffects::default()).await.unwrap());
@@ -246,7 +246,7 @@ async fn a_reset_keeps_the_factor_and_passkeys_of_a_verified_account(db: Databas
 /// Registering another user's address first gives no access.
 async fn a_reset_deletes_passkeys_added_before_the_address_was_verified(db: Database) {
     use pia_identity::{FactorState, FactorStore};
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     enable(&db, user).await;
     passkeys::add_to(&db, user).await;
 
@@ -258,7 +258,7 @@ async fn a_reset_deletes_passkeys_added_before_the_address_was_verified(db: Data
 }
 
 async fn a_reset_sets_no_password_on_an_account_without_one(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let without = diesel::update(accounts::table.find(DbUid(user.0)))
         .set(accounts::password_hash.eq(None::<String>));
     let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| without.execute(conn).await?);
@@ -272,7 +272,7 @@ async fn a_reset_sets_no_password_on_an_account_without_one(db: Database) {
 }
 
 async fn a_reset_of_a_deactivated_account_changes_nothing(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     deactivate(&db, user).await;
 
     assert!(!passwords.reset(reset(user, 1, "second")).await.unwrap());
@@ -282,7 +282,7 @@ async fn a_reset_of_a_deactivated_account_changes_nothing(db: Database) {
 }
 
 async fn a_change_replaces_the_password_and_ends_the_other_sessions(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let own_session = begin_session(&db, user, 101).await;
     let other_session = begin_session(&db, user, 102).await;
 
@@ -296,7 +296,7 @@ async fn a_change_replaces_the_password_and_ends_the_other_sessions(db: Database
 }
 
 async fn one_of_concurrent_changes_succeeds(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let by = SessionRef { user, session: SessionId::generate() };
     let texts: Vec<_> = (0..64).map(|it| format!("password {it}")).collect();
 
@@ -307,7 +307,7 @@ async fn one_of_concurrent_changes_succeeds(db: Database) {
 }
 
 async fn one_of_a_concurrent_change_and_reset_succeeds(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let by = SessionRef { user, session: SessionId::generate() };
 
     let (changed, was_reset) = futures_util::join!(
@@ -320,7 +320,7 @@ async fn one_of_a_concurrent_change_and_reset_succeeds(db: Database) {
 }
 
 async fn a_change_keeps_app_passwords_and_keys_and_ends_pending_flows(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let by = begin_session(&db, user, 101).await;
     put(&db, user, token(2, EmailTokenPurpose::Verification)).await;
     add_app_password(&db, user).await;
@@ -336,7 +336,7 @@ async fn a_change_keeps_app_passwords_and_keys_and_ends_pending_flows(db: Databa
 }
 
 async fn a_change_revokes_app_passwords_and_keys_on_demand(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let by = begin_session(&db, user, 101).await;
     add_app_password(&db, user).await;
     let revoked_keys =
@@ -357,7 +357,7 @@ async fn a_change_revokes_app_passwords_and_keys_on_demand(db: Database) {
 }
 
 async fn a_change_of_a_deactivated_account_changes_nothing(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let by = begin_session(&db, user, 101).await;
     deactivate(&db, user).await;
 
@@ -379,7 +379,7 @@ async fn open_as_of(
 }
 
 async fn a_sign_in_with_the_previous_password_is_stale(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let by = begin_session(&db, user, 101).await;
     let first_epoch = epoch(&db, user).await;
 
@@ -398,7 +398,7 @@ async fn a_sign_in_with_the_previous_password_is_stale(db: Database) {
 }
 
 async fn a_reset_ends_concurrent_sign_ins_with_the_previous_password(db: Database) {
-    let (user, passwords) = forgetful(&db).await;
+    let (user, passwords) = create_user_with_token(&db).await;
     let previous_epoch = epoch(&db, user).await;
 
     let (_started, was_reset, _opened) = futures_util::join!(

@@ -155,7 +155,7 @@ fn newcomer(email: &str, identity: ProviderIdentity) -> NewAccount {
 }
 
 /// Registers an account of a provider.
-async fn known(db: &Database) -> (Account, SqlProviderAccounts) {
+async fn register_account(db: &Database) -> (Account, SqlProviderAccounts) {
     let new = newcomer("ada@example.org", identity("https://issuer", "ada"));
     let account = new.account.clone();
     let accounts = SqlAccounts::new(db.clone());
@@ -165,7 +165,7 @@ async fn known(db: &Database) -> (Account, SqlProviderAccounts) {
 }
 
 async fn an_account_is_found_by_provider_issuer_and_subject(db: Database) {
-    let (account, accounts) = known(&db).await;
+    let (account, accounts) = register_account(&db).await;
     let find = async |provider, issuer, subject| {
         accounts.find(provider, &identity(issuer, subject)).await.unwrap()
     };
@@ -186,7 +186,7 @@ async fn an_account_is_found_by_provider_issuer_and_subject(db: Database) {
 }
 
 async fn an_address_is_taken_in_any_case_even_by_a_deactivated_account(db: Database) {
-    let (_, accounts) = known(&db).await;
+    let (_, accounts) = register_account(&db).await;
     let former_user = create_person(&db, "gone@example.org").await;
     deactivate(&db, former_user).await;
 
@@ -209,7 +209,7 @@ async fn one_of_concurrent_accounts_of_one_identity_is_stored(db: Database) {
 }
 
 async fn an_identity_is_deleted_with_its_account(db: Database) {
-    let (account, accounts) = known(&db).await;
+    let (account, accounts) = register_account(&db).await;
 
     remove(&db, account.user).await;
 

@@ -36,7 +36,7 @@ fn nothing() -> SideEffects {
 }
 
 /// Creates accounts with this role.
-async fn people(db: &Database, role: Role, many: usize) -> Vec<UserId> {
+async fn create_people(db: &Database, role: Role, many: usize) -> Vec<UserId> {
     let mut people = Vec::new();
     for n in 0..many {
         let user = create_person(db, &format!("{n}@{}.org", role.name())).await;
@@ -77,7 +77,7 @@ async fn a_role_is_granted_once_with_its_effects(db: Database) {
 
 async fn concurrent_grants_respect_the_limit_of_administrators(db: Database) {
     let roles = SqlRoles::new(db.clone());
-    let users = people(&db, Role::User, 16).await;
+    let users = create_people(&db, Role::User, 16).await;
 
     let calls = users.iter().map(|it| roles.set_role(*it, Role::Admin, Some(1), nothing()));
     let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
@@ -89,7 +89,7 @@ async fn concurrent_grants_respect_the_limit_of_administrators(db: Database) {
 
 async fn the_last_active_administrator_stays_one(db: Database) {
     let roles = SqlRoles::new(db.clone());
-    let admins = people(&db, Role::Admin, 2).await;
+    let admins = create_people(&db, Role::Admin, 2).await;
     assert_eq!(deactivate(&db, admins[0]).await, DeactivationOutcome::Done);
     let last_admin = admins[1];
 
@@ -105,7 +105,7 @@ async fn the_last_active_administrator_stays_one(db: Database) {
 
 async fn one_of_two_concurrently_demoted_administrators_stays(db: Database) {
     let roles = SqlRoles::new(db.clone());
-    let admins = people(&db, Role::Admin, 2).await;
+    let admins = create_people(&db, Role::Admin, 2).await;
 
     let calls = admins.iter().map(|it| roles.set_role(*it, Role::User, None, nothing()));
     let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
@@ -118,7 +118,7 @@ async fn one_of_two_concurrently_demoted_administrators_stays(db: Database) {
 }
 
 async fn one_of_two_concurrently_deactivated_administrators_stays(db: Database) {
-    let admins = people(&db, Role::Admin, 2).await;
+    let admins = create_people(&db, Role::Admin, 2).await;
 
     let outcomes = join_all(admins.iter().map(|it| deactivate(&db, *it))).await;
 
@@ -131,7 +131,7 @@ async fn one_of_two_concurrently_deactivated_administrators_stays(db: Database) 
 
 async fn one_of_a_demoted_and_a_deactivated_administrator_stays(db: Database) {
     let roles = SqlRoles::new(db.clone());
-    let admins = people(&db, Role::Admin, 2).await;
+    let admins = create_people(&db, Role::Admin, 2).await;
 
     let demote = roles.set_role(admins[0], Role::User, None, nothing());
     let (demoted, deactivated) = futures_util::join!(demote, deactivate(&db, admins[1]));
@@ -275,7 +275,7 @@ async fn no_concurrently_started_session_outlives_a_deactivation(db: Database) {
 
 async fn reactivating_needs_a_seat(db: Database) {
     let roles = SqlRoles::new(db.clone());
-    let users = people(&db, Role::User, 16).await;
+    let users = create_people(&db, Role::User, 16).await;
     for user in &users {
         deactivate(&db, *user).await;
     }
@@ -292,7 +292,7 @@ async fn reactivating_needs_a_seat(db: Database) {
 
 async fn an_administrator_is_reactivated_within_the_limit_of_administrators(db: Database) {
     let roles = SqlRoles::new(db.clone());
-    let admins = people(&db, Role::Admin, 2).await;
+    let admins = create_people(&db, Role::Admin, 2).await;
     deactivate(&db, admins[0]).await;
     let limits = |admins| SeatLimits { accounts: None, admins: Some(admins) };
 
@@ -307,7 +307,7 @@ async fn an_administrator_is_reactivated_within_the_limit_of_administrators(db: 
 
 async fn a_deactivated_account_is_found_by_its_address_and_among_administrators(db: Database) {
     let roles = SqlRoles::new(db.clone());
-    let admins = people(&db, Role::Admin, 2).await;
+    let admins = create_people(&db, Role::Admin, 2).await;
     deactivate(&db, admins[0]).await;
 
     let found_member = roles.member(" 0@ADMIN.org ").await.unwrap().unwrap();

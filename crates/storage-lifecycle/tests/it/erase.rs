@@ -337,7 +337,7 @@ fn unverified_accounts() -> UnverifiedAccounts {
 }
 
 /// Creates an unverified account of this age that was never used.
-async fn newcomer(db: &Database, days: u32) -> UserId {
+async fn create_newcomer(db: &Database, days: u32) -> UserId {
     let user = UserId::generate();
     let at = now() - DAY * days;
     let account = diesel::insert_into(accounts::table).values((
@@ -359,7 +359,7 @@ async fn set(db: &Database, user: UserId, change: &str) {
     execute(db, &format!("UPDATE accounts SET {change} WHERE email = '{address}'")).await;
 }
 
-async fn signed_in(db: &Database, user: UserId, outcome: &str) {
+async fn record_sign_in(db: &Database, user: UserId, outcome: &str) {
     let row = (
         sign_ins::id.eq(DbUid(SessionId::generate().0)),
         sign_ins::at.eq(DbInstant(now() - 8 * DAY)),
@@ -373,19 +373,19 @@ async fn signed_in(db: &Database, user: UserId, outcome: &str) {
 }
 
 async fn only_unclaimed_accounts_are_erased_and_anonymously(db: Database) {
-    let unclaimed = newcomer(&db, 8).await;
-    let unclaimed_with_failed_sign_in = newcomer(&db, 300).await;
-    signed_in(&db, unclaimed_with_failed_sign_in, "wrong_password").await;
+    let unclaimed = create_newcomer(&db, 8).await;
+    let unclaimed_with_failed_sign_in = create_newcomer(&db, 300).await;
+    record_sign_in(&db, unclaimed_with_failed_sign_in, "wrong_password").await;
     write(&db, SideEffects::audit(now(), unclaimed, "account.registered")).await;
-    let young = newcomer(&db, 6).await;
-    let old = newcomer(&db, 366).await;
-    let used = newcomer(&db, 8).await;
-    signed_in(&db, used, "signed_in").await;
+    let young = create_newcomer(&db, 6).await;
+    let old = create_newcomer(&db, 366).await;
+    let used = create_newcomer(&db, 8).await;
+    record_sign_in(&db, used, "signed_in").await;
     let mut remaining = vec![young, old, used];
     for change in
         ["email_verified_at = created_at", "deactivated_at = created_at", "role = 'admin'"]
     {
-        let user = newcomer(&db, 8).await;
+        let user = create_newcomer(&db, 8).await;
         set(&db, user, change).await;
         remaining.push(user);
     }
@@ -412,7 +412,7 @@ async fn only_unclaimed_accounts_are_erased_and_anonymously(db: Database) {
 
 async fn any_number_of_unclaimed_accounts_is_erased(db: Database) {
     for _ in 0..120 {
-        newcomer(&db, 8).await;
+        create_newcomer(&db, 8).await;
     }
 
     let erased_count =
@@ -425,7 +425,7 @@ async fn any_number_of_unclaimed_accounts_is_erased(db: Database) {
 async fn concurrently_verified_accounts_are_not_erased(db: Database) {
     let mut newcomers = Vec::new();
     for _ in 0..12 {
-        newcomers.push(newcomer(&db, 8).await);
+        newcomers.push(create_newcomer(&db, 8).await);
     }
     let eraser = SqlEraser::new(db.clone());
     let db = &db;
