@@ -21,7 +21,7 @@ pub struct Recurrence {
     zone: Tz,
 }
 
-/// Rule for a time at which no server was running.
+/// Rule for a time when no server was running.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CatchUp {
     /// One assignment is handed over as soon as a server runs again, however many

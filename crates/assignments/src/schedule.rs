@@ -16,7 +16,7 @@ pub struct Schedule {
     pub input: String,
     /// Rule from which its times follow.
     pub recurrence: Recurrence,
-    /// Rule for times at which no server was running.
+    /// Rule for times when no server was running.
     pub catch_up: CatchUp,
     /// Next time; `None` while it is switched off, or if there is none.
     pub next_at: Option<Timestamp>,

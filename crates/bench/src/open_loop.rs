@@ -2,7 +2,7 @@
 //! answered.
 //!
 //! The `Pacer` sends on schedule on one thread; a thread for each connection reads.
-//! If all connections are busy, the wait counts from the time at which the request
+//! If all connections are busy, the wait counts from the time when the request
 //! was due, so that a stalled contender cannot hide its latency (coordinated
 //! omission).
 

@@ -1,5 +1,5 @@
 //! Devices of all accounts, as administrators see them, without any key.
-//! `DeviceStatus` splits the stored state `Pending` by the time at which the
+//! `DeviceStatus` splits the stored state `Pending` by the time when the
 //! onboarding session ends.
 
 use std::sync::Arc;

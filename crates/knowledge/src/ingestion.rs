@@ -88,7 +88,7 @@ pub enum IngestionOutcome {
     NothingDue,
 }
 
-/// Claim of a document, with the time at which it was extended last.
+/// Claim of a document, with the time when it was extended last.
 struct Lease {
     claim: IngestClaim,
     extended_at: Timestamp,

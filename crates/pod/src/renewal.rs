@@ -57,7 +57,7 @@ impl Renewal {
         Self { store: Some(Box::new(store)), unsaved: Mutex::default() }
     }
 
-    /// Returns the time at which a token with this end is to be renewed; `None` if
+    /// Returns the time when a token with this end is to be renewed; `None` if
     /// tokens are not stored.
     pub(crate) fn due(&self, expires_at: Timestamp) -> Option<Instant> {
         let micros = expires_at.micros().saturating_sub(SystemClock.now().micros());

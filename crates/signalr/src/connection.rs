@@ -115,7 +115,7 @@ impl HubConnection {
         Some(frame)
     }
 
-    /// Returns the time at which [`handle_timeout`](Self::handle_timeout) is to
+    /// Returns the time when [`handle_timeout`](Self::handle_timeout) is to
     /// be called, if nothing happens before.
     pub fn poll_timeout(&self) -> Option<Instant> {
         match &self.phase {

@@ -1,7 +1,7 @@
 //! Rate limits of sign-in attempts in SQL, shared by every instance.
 //!
 //! The algorithm is GCRA (generic cell rate algorithm), a token bucket in one
-//! number: `tat_micros`, the time at which the bucket is full again. An
+//! number: `tat_micros`, the time when the bucket is full again. An
 //! attempt moves that time by one interval, and is refused if the time would
 //! lie further ahead than the window.
 

@@ -1,4 +1,4 @@
-//! Times at which sessions proved their owners, in SQL.
+//! Times when sessions proved their owners, in SQL.
 
 use async_trait::async_trait;
 use diesel::prelude::*;

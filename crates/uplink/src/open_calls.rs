@@ -58,7 +58,7 @@ impl OpenCalls {
         }
     }
 
-    /// Returns the time at which [`expire`](Self::expire) is to be called.
+    /// Returns the time when [`expire`](Self::expire) is to be called.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.0.values().map(|it| it.deadline).min()
     }

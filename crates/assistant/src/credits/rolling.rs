@@ -28,12 +28,12 @@ impl Span {
         at.micros().div_euclid(self.bucket)
     }
 
-    /// Returns the time at which an amount spent now leaves the window.
+    /// Returns the time when an amount spent now leaves the window.
     pub(crate) fn expires_at(self, now: Timestamp) -> Timestamp {
         self.bucket_expires_at(self.index(now))
     }
 
-    /// Returns the time at which a bucket leaves the window: one window length
+    /// Returns the time when a bucket leaves the window: one window length
     /// after its end, so that no window of that length exceeds its limit.
     fn bucket_expires_at(self, index: i64) -> Timestamp {
         Timestamp::from_micros((index + 1).saturating_mul(self.bucket).saturating_add(self.length))
@@ -66,7 +66,7 @@ impl Buckets {
         Micros(self.0.iter().fold(0, |sum: i64, (_, amount)| sum.saturating_add(*amount)))
     }
 
-    /// Returns the time at which the needed amount has left the window, or at
+    /// Returns the time when the needed amount has left the window, or at
     /// which everything has, if that is not enough. `None` if it is empty.
     pub(crate) fn available_at(&self, span: Span, needed: Micros) -> Option<Timestamp> {
         let mut freed = 0_i64;

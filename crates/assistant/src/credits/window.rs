@@ -200,9 +200,9 @@ impl Window {
         self.used.plus(self.reserved)
     }
 
-    /// Returns the time at which the missing amount is available: once enough
+    /// Returns the time when the missing amount is available: once enough
     /// has left the window, or the week is over. For an amount beyond the
-    /// window's size, returns the time at which the window is empty.
+    /// window's size, returns the time when the window is empty.
     pub(crate) fn available_at(&self, missing: Micros, weeks: Weeks, now: Timestamp) -> Timestamp {
         match self.key.kind.span() {
             Some(span) => {

@@ -219,7 +219,7 @@ impl CreditWindows {
         self.now + OPEN_CALL_RETRY
     }
 
-    /// Returns the rate windows that lack `min_cost`, each with the time at which `full_cost` fits.
+    /// Returns the rate windows that lack `min_cost`, each with the time when `full_cost` fits.
     fn blocking_rate_windows<'a>(
         &'a self,
         holder: &'a CreditHolder,

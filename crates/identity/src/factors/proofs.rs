@@ -66,7 +66,7 @@ pub struct FactorPorts {
     pub hasher: Arc<dyn PasswordHasher>,
     /// Encryption of the authenticators' secrets.
     pub secrets: Arc<dyn SecretBox>,
-    /// Store of the times at which sessions proved their owners.
+    /// Store of the times when sessions proved their owners.
     pub starts: Arc<dyn SessionStarts>,
 }
 

@@ -45,7 +45,7 @@ pub struct PasskeySignInPorts {
     pub log: Arc<dyn SignInLog>,
     /// Store and verification of passkeys.
     pub passkeys: PasskeyPorts,
-    /// Store of the times at which sessions proved their owners.
+    /// Store of the times when sessions proved their owners.
     pub starts: Arc<dyn SessionStarts>,
 }
 

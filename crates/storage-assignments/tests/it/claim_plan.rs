@@ -7,7 +7,7 @@ use pia_testkit::databases::TestDatabase;
 
 use crate::fixture::create_person;
 
-/// Statistics of a time at which all assignments had ended: PostgreSQL expects that
+/// Statistics of a time when all assignments had ended: PostgreSQL expects that
 /// none is due, and that any index of the unfinished ones has none either.
 const ALL_ENDED: &str = "
     INSERT INTO assignments (id, user_id, skill_name, mode, status, step_count, tokens_spent,

@@ -32,7 +32,7 @@ fn tokens_at(now: Timestamp) -> AccessTokens {
     tokens(&keys(KEY, None), names("pia-server", "pia-client"), now)
 }
 
-/// Returns the time at which the tokens of the tests are issued.
+/// Returns the time when the tokens of the tests are issued.
 fn start() -> Timestamp {
     Timestamp::from_micros(1_800_000_000_000_000)
 }
