@@ -91,8 +91,8 @@ impl MaintenanceRun {
 /// Log of the last runs of maintenance tasks, which all instances share.
 #[async_trait]
 pub trait MaintenanceLog: Send + Sync {
-    /// Records that an instance starts a task. The end and the error of the run
-    /// before stay until this one ends.
+    /// Records that an instance starts a task. The end and the error of the
+    /// previous run stay until the new run ends.
     async fn start(
         &self,
         task: MaintenanceKind,
@@ -100,7 +100,7 @@ pub trait MaintenanceLog: Send + Sync {
         at: Timestamp,
     ) -> Result<(), Unavailable>;
 
-    /// Records the end of a run, unless an instance recorded a later one.
+    /// Records the end of a run. Changes nothing if a later end is recorded.
     async fn finish(
         &self,
         task: MaintenanceKind,

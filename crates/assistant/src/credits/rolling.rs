@@ -66,8 +66,8 @@ impl Buckets {
         Micros(self.0.iter().fold(0, |sum: i64, (_, amount)| sum.saturating_add(*amount)))
     }
 
-    /// Returns the time when the needed amount has left the window, or at
-    /// which everything has, if that is not enough. `None` if it is empty.
+    /// Returns the time when the needed amount has left the window, or when
+    /// everything has, if that is not enough. `None` if the window is empty.
     pub(crate) fn available_at(&self, span: Span, needed: Micros) -> Option<Timestamp> {
         let mut freed = 0_i64;
         let enough = self.0.iter().find(|(_, amount)| {

@@ -90,7 +90,7 @@ pub struct NewApiKey {
 /// An API key in its owner's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKeyEntry {
-    /// Id by which its owner revokes it.
+    /// Id that its owner names to revoke it.
     pub id: ApiKeyId,
     /// Name chosen by the owner.
     pub name: String,

@@ -51,7 +51,7 @@ pub struct AppPasswordHash(pub [u8; 32]);
 /// An app password that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewAppPassword {
-    /// Id by which its owner removes it.
+    /// Id that its owner names to remove it.
     pub id: AppPasswordId,
     /// Session that creates it; it must be live when the app password is stored.
     pub by: SessionRef,
@@ -66,7 +66,7 @@ pub struct NewAppPassword {
 /// An app password in its owner's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AppPasswordEntry {
-    /// Id by which its owner removes it.
+    /// Id that its owner names to remove it.
     pub id: AppPasswordId,
     /// Name chosen by the owner.
     pub name: String,

@@ -13,7 +13,7 @@ pub trait FirstAdminStore: Send + Sync {
     async fn exists(&self) -> Result<bool, Unavailable>;
 
     /// Stores an administrator's account and its effects, if there is no active administrator. Of
-    /// concurrent calls one stores its account.
+    /// concurrent calls, one stores its account.
     async fn create_first_admin(
         &self,
         new: NewAccount,

@@ -43,7 +43,7 @@ pub struct PresentedInvitation {
 /// An invitation that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewInvitation {
-    /// Id by which administrators revoke it.
+    /// Id that administrators name to revoke it.
     pub id: InvitationId,
     /// Hash under which it is found; the token itself is only in the link.
     pub hash: TokenHash,
@@ -64,7 +64,7 @@ pub struct NewInvitation {
 /// An invitation in the administrators' list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InvitationEntry {
-    /// Id by which administrators revoke it.
+    /// Id that administrators name to revoke it.
     pub id: InvitationId,
     /// Address that it is restricted to, in the form used for comparison.
     pub email: Option<String>,

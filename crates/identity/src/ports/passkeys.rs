@@ -202,7 +202,7 @@ pub trait PasskeyStore: Send + Sync {
 /// A passkey that is about to be stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewPasskey {
-    /// Id by which its owner renames or removes it.
+    /// Id that its owner names to rename or remove it.
     pub id: PasskeyId,
     /// Name chosen by the owner.
     pub name: String,
@@ -226,7 +226,7 @@ pub enum PasskeyCreationOutcome {
 /// A passkey in its owner's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyEntry {
-    /// Id by which its owner renames or removes it.
+    /// Id that its owner names to rename or remove it.
     pub id: PasskeyId,
     /// Name chosen by the owner.
     pub name: String,

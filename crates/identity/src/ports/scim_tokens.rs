@@ -66,7 +66,7 @@ impl ScimScope {
 /// SCIM token as administrators see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScimTokenEntry {
-    /// Id by which administrators revoke it.
+    /// Id that administrators name to revoke it.
     pub id: ScimTokenId,
     /// Name chosen by the administrator.
     pub name: String,

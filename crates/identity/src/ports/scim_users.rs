@@ -10,16 +10,15 @@ use crate::violation::Violation;
 /// Store of users that SCIM clients manage: all accounts but those that a
 /// client has deleted.
 ///
-/// However many create and change users at once, on any number of instances,
-/// no two users have the same `userName` (without regard to case),
-/// `externalId` or email address, and no change is lost. A change of nothing
-/// leaves no effects.
+/// Under concurrency, across all instances, no two users have the same `userName`
+/// (without regard to case), `externalId` or email address, and no change is
+/// lost. A change without a difference writes no effects.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait ScimUserStore: Send + Sync {
-    /// Stores an account without a credential, in the default group. A user
-    /// with the same email address whom a client had deleted is restored
-    /// instead. Of active accounts there are `seats` at most.
+    /// Stores an account without a credential, in the default group. If a client
+    /// had deleted a user with the same email address, that user is restored
+    /// instead. Returns `SeatsTaken` if `seats` accounts are active.
     async fn create(
         &self,
         new: NewScimUser,
@@ -33,9 +32,9 @@ pub trait ScimUserStore: Send + Sync {
     /// Loads part of a list of users.
     async fn list(&self, query: ScimUserQuery) -> Result<ScimUserPage, Unavailable>;
 
-    /// Applies all of the changes to the attributes as they then are, or none.
-    /// A new email address counts as verified, and ends the links that were
-    /// sent to the one before.
+    /// Applies all of the changes to the stored attributes, or none. A new email
+    /// address counts as verified, and ends the links that were sent to the
+    /// previous address.
     async fn change(&self, edit: ScimUserEdit) -> Result<ScimUserChangeOutcome, Unavailable>;
 
     /// Hides a user from SCIM clients until one creates them again. Returns

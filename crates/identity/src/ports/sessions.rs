@@ -127,7 +127,7 @@ pub struct NewSession {
 /// A live session in its user's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionEntry {
-    /// Id by which its user ends it.
+    /// Id that its user names to end it.
     pub session: SessionId,
     /// Time of the sign-in.
     pub began_at: Timestamp,

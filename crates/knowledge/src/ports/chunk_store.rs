@@ -111,7 +111,7 @@ pub struct IndexedChunk {
 /// Published chunk with its document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredPassage {
-    /// Id of the chunk, by which the vector store found it.
+    /// Id of the chunk, which the vector store returned.
     pub chunk: ChunkId,
     /// Base of its document, to be compared with those of the question.
     pub base: KnowledgeBaseId,

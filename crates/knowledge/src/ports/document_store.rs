@@ -44,8 +44,8 @@ pub trait DocumentStore: Send + Sync {
     /// Loads the file of a document; `None` as for `find`.
     async fn content(&self, document: DocumentRef) -> Result<Option<DocumentContent>, Unavailable>;
 
-    /// Loads a document for a member of this group, if the group
-    /// searches its base, or one of the group's active personas does.
+    /// Loads a document for a member of this group; `None` if neither the group
+    /// nor one of its active personas searches the document's base.
     async fn read(
         &self,
         group: GroupId,
@@ -53,8 +53,8 @@ pub trait DocumentStore: Send + Sync {
     ) -> Result<Option<CitedDocument>, Unavailable>;
 
     /// Creates a document, or replaces that of the same source, and queues it
-    /// for ingestion. Until that is published, searches find the previous
-    /// content.
+    /// for ingestion. Until the new content is published, searches find the
+    /// previous one.
     async fn put(
         &self,
         base: BaseRef,

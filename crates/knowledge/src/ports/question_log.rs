@@ -10,8 +10,8 @@ use crate::questions::UnansweredQuestion;
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait QuestionLog: Send + Sync {
-    /// Counts a question up, or adds it. A group keeps at most `limit` questions,
-    /// those that were asked last, however many callers add some at once.
+    /// Increments the count of a question, or adds the question. A group keeps the
+    /// `limit` questions that were asked last, even with concurrent calls.
     async fn record(
         &self,
         group: GroupId,
