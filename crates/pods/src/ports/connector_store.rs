@@ -59,8 +59,8 @@ pub trait ConnectorStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable>;
 
-    /// Deletes a token of a connector, or all. The outcome is
-    /// [`ConnectorChangeOutcome::NotFound`] if it does not have that token.
+    /// Deletes a token of a connector, or all of them. The outcome is
+    /// [`ConnectorChangeOutcome::NotFound`] if the connector does not have that token.
     async fn revoke_tokens(
         &self,
         id: ConnectorId,
@@ -82,7 +82,7 @@ pub trait ConnectorStore: Send + Sync {
 /// Token to be stored.
 #[derive(Debug, Clone)]
 pub struct NewConnectorToken {
-    /// Hash by which the token is found.
+    /// Hash of the token, which callers are identified by.
     pub hash: ConnectorTokenHash,
     /// Time of its creation.
     pub created_at: Timestamp,

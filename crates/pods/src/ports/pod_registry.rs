@@ -11,12 +11,13 @@ use crate::connected_pod::{ConnectedPod, PodId};
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
 pub trait PodRegistry: Send + Sync {
-    /// Stores a pod that has described itself, or its new description.
+    /// Stores a pod with its description, or replaces the description of a stored pod.
     async fn put(
         &self,
         pod: ConnectedPod,
         now: Timestamp,
     ) -> Result<PodRegistrationOutcome, Unavailable>;
+
     /// Extends the time until which pods count as connected. Returns the pods whose
     /// standing is to change.
     async fn keep_alive(
@@ -32,7 +33,8 @@ pub trait PodRegistry: Send + Sync {
 
     /// Removes a pod.
     async fn remove(&self, pod: PodId) -> Result<(), Unavailable>;
-    /// Removes the pods that counted as connected only until a time before this one.
+
+    /// Removes the pods whose connection expired before this time.
     async fn sweep(&self, before: Timestamp) -> Result<(), Unavailable>;
 
     /// Lists the pods that are connected now, the longest connected first; of
@@ -42,6 +44,7 @@ pub trait PodRegistry: Send + Sync {
         granted_to: Option<GroupId>,
         now: Timestamp,
     ) -> Result<Vec<ConnectedPod>, Unavailable>;
+
     /// Counts a call and writes its entry of the audit log, in the background but before
     /// the server ends. A failure is logged: since the tool has had its effect, the model
     /// gets the result nevertheless.

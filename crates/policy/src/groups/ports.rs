@@ -88,8 +88,8 @@ pub trait GroupStore: Send + Sync {
     async fn member_ids(&self, group: GroupId) -> Result<Vec<(UserId, String)>, Unavailable>;
 
     /// Applies all of the changes of a group's members, or none. Members leave
-    /// the default group only for another one. `effects` are those of moving
-    /// one user into one group, at this time.
+    /// the default group only for another group. `effects` returns the effects of
+    /// moving one user into one group.
     async fn change_members(
         &self,
         group: GroupId,

@@ -48,8 +48,8 @@ pub trait PersonaStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<PersonaChangeOutcome, Unavailable>;
 
-    /// Deletes a persona. Its groups are informed with their next pull.
-    /// Returns false if there is none.
+    /// Deletes a persona. Members of its groups learn of that with their next pull.
+    /// Returns false if there is no such persona.
     async fn delete(
         &self,
         persona: PersonaId,

@@ -62,7 +62,7 @@ pub trait PluginStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<PluginChangeOutcome, Unavailable>;
 
-    /// Replaces the plugin's package, if the signer of the new one is
+    /// Replaces the plugin's package, if the signer of the new package is
     /// trusted.
     async fn store_package(
         &self,
@@ -85,7 +85,7 @@ pub trait PluginStore: Send + Sync {
     async fn icon(&self, plugin: PluginId) -> Result<Option<Vec<u8>>, Unavailable>;
 
     /// Loads some bytes of the package with this hash, from an offset on;
-    /// `None` at its end, or if the plugin has another package by now.
+    /// `None` at its end, or if the package was replaced.
     async fn package_bytes(
         &self,
         plugin: PluginId,
