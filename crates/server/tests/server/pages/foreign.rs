@@ -108,9 +108,9 @@ async fn a_foreign_credential_is_answered_like_an_unknown_one(database: TestData
     let ada = Visitor::sign_in(&app, "account", ADA).await;
     let removed_before = app.count(REMOVALS).await;
 
-    let rows: Vec<Route> =
+    let routes: Vec<Route> =
         pages().filter(|it| it.access == Access::AccountPage && it.path.contains("{id}")).collect();
-    for route in &rows {
+    for route in &routes {
         let path = owned.path(route);
         if route.method == "GET" {
             assert_eq!(browser_of_bob.get(&path).await.status, 200, "{path}");
@@ -120,7 +120,7 @@ async fn a_foreign_credential_is_answered_like_an_unknown_one(database: TestData
         check(&ada, route, [&path, &with_unknown_ids(route.path)], status).await;
     }
 
-    assert!(rows.len() > 8, "{}", rows.len());
+    assert!(routes.len() > 8, "{}", routes.len());
     assert_eq!(app.count(REMOVALS).await, removed_before);
     for table in ["app_passwords", "api_keys", "passkeys WHERE name = 'Key'"] {
         assert_eq!(app.count(table).await, 1, "{table}");
@@ -154,11 +154,11 @@ async fn a_base_of_another_group_is_answered_like_an_unknown_one(database: TestD
     let kate = Visitor::sign_in(&app, "admin", &email).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
-    let rows: Vec<Route> = pages()
+    let routes: Vec<Route> = pages()
         .filter(|it| it.path.starts_with("/admin/knowledge/{id}"))
         .filter(|it| matches!(it.access, Access::ConsolePage(roles) if roles.len() > 1))
         .collect();
-    for route in &rows {
+    for route in &routes {
         let path = path_in_base(route, base, document, DEFAULT_GROUP);
         if route.method == "GET" {
             assert_eq!(ada.get(&path).await.status, 200, "{path}");
@@ -171,7 +171,7 @@ async fn a_base_of_another_group_is_answered_like_an_unknown_one(database: TestD
         }
     }
 
-    assert!(rows.len() > 8, "{}", rows.len());
+    assert!(routes.len() > 8, "{}", routes.len());
     let list = kate.get("/admin/knowledge").await.text();
     assert!(list.contains(own) && !list.contains(base), "{list}");
     let documents_after = console.get(&list_path).await.body;
@@ -187,8 +187,9 @@ async fn another_group_is_answered_like_an_unknown_one(database: TestDatabase) {
     app.admin(&format!("group add {email} Sales")).await.expect("a member");
     let eve = Visitor::sign_in(&app, "admin", &email).await;
 
-    let rows: Vec<Route> = pages().filter(|it| matches!(it.access, Access::GroupPage(_))).collect();
-    for route in &rows {
+    let routes: Vec<Route> =
+        pages().filter(|it| matches!(it.access, Access::GroupPage(_))).collect();
+    for route in &routes {
         let own = eve.get(&route.path.replace("{id}", sales)).await;
         assert_eq!(own.status, 200, "{}: {}", route.path, own.text());
         assert!(!own.text().contains(ADA), "{}: {}", route.path, own.text());
@@ -196,7 +197,7 @@ async fn another_group_is_answered_like_an_unknown_one(database: TestDatabase) {
         check(&eve, route, [&foreign_path, &with_unknown_ids(route.path)], 404).await;
     }
 
-    assert!(!rows.is_empty());
+    assert!(!routes.is_empty());
     let redirect = eve.get("/admin/my-group").await;
     let location = redirect.header("location").unwrap_or_default();
     assert!(location.ends_with(sales), "{location}");
