@@ -38,9 +38,9 @@ impl Smtp {
         let ca_path = from.reload("CaPath").optional::<PathBuf>();
         let language = from.reload("Language").or(Language::En);
 
-        let credentials = check_credentials(from, username, password);
+        let credentials = combine_credentials(from, username, password);
         let ca = ca_path.map(|it| from.dir().join(it));
-        let relay = check_sender(from, host, address).map(|(host, address)| MailSettings {
+        let relay = combine_sender(from, host, address).map(|(host, address)| MailSettings {
             host,
             port: u16::try_from(port).unwrap_or_else(|_out_of_range| security.default_port()),
             security,
@@ -59,9 +59,9 @@ impl Smtp {
     }
 }
 
-/// Checks that a relay has a sender's address; `None` if mail is not
-/// configured.
-fn check_sender(
+/// Combines the relay's host with the sender's address; `None` if mail is not
+/// configured. Refuses a host without an address.
+fn combine_sender(
     from: &mut Section<'_>,
     host: Option<Host>,
     address: Option<SenderAddress>,
@@ -73,10 +73,10 @@ fn check_sender(
     host.zip(address)
 }
 
-/// Checks that a user name has a password. Without a user name, a password is not
-/// used, so that either can be set or removed alone: the password comes first and
-/// goes last.
-fn check_credentials(
+/// Combines user name and password. Refuses a user name without a password. Without
+/// a user name, a password is not used, so that either can be set or removed alone:
+/// the password comes first and goes last.
+fn combine_credentials(
     from: &mut Section<'_>,
     username: Option<String>,
     password: Option<Secret<String>>,

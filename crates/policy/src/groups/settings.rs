@@ -105,10 +105,10 @@ impl GroupSettings {
     fn apply(&mut self, change: &SettingChange) -> Result<(), SettingsError> {
         match change {
             SettingChange::Quota(quota, limit) => {
-                put(&mut self.quotas, *quota, limit.map(check_bounds).transpose()?);
+                put(&mut self.quotas, *quota, limit.map(parse_limit).transpose()?);
             }
             SettingChange::Credits(period, limit) => {
-                self.credits.set(*period, check_bounds(limit.unwrap_or_default())?);
+                self.credits.set(*period, parse_limit(limit.unwrap_or_default())?);
             }
             SettingChange::Pool(pool) => self.credits.pool = *pool,
             SettingChange::Mode(mode, entry) => {
@@ -138,7 +138,7 @@ fn put<K: Ord, V>(map: &mut BTreeMap<K, V>, key: K, value: Option<V>) {
     }
 }
 
-fn check_bounds(limit: i64) -> Result<i64, SettingsError> {
+fn parse_limit(limit: i64) -> Result<i64, SettingsError> {
     let in_range = (0..=MAX_LIMIT).contains(&limit);
     if in_range { Ok(limit) } else { Err(SettingsError::Limit) }
 }
