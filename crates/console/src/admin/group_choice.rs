@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::form_fields::FormFields;
 use crate::page_context::PageContext;
 use crate::ui::form::SelectOption;
-use crate::ui::{Field, Text};
+use crate::ui::{Cell, Field, Text};
 
 /// Label of the groups that something is granted to.
 pub(super) const GROUPS: Text = Text::new("Groups", "Gruppen");
@@ -52,8 +52,18 @@ impl GroupNames {
 
     /// Returns a selection of one group.
     pub(super) fn select(&self, label: &str, selected: &str) -> Field {
-        let options = self.0.iter().map(|(id, name)| (id.to_string(), name.clone()));
-        Field::select("groupId", label, options, selected)
+        Field::select("groupId", label, self.options(), selected)
+    }
+
+    /// Returns the groups as options of a selection.
+    pub(super) fn options(&self) -> Vec<(String, String)> {
+        self.0.iter().map(|(id, name)| (id.to_string(), name.clone())).collect()
+    }
+
+    /// Returns a link to a group.
+    pub(super) fn cell(&self, group: GroupId) -> Cell {
+        let name = self.0.iter().find(|it| it.0 == group).map_or("", |it| it.1.as_str());
+        Cell::link(name, format!("admin/groups/{group}"))
     }
 }
 

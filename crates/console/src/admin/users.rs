@@ -9,7 +9,7 @@ use pia_kernel::{Cursor, PageRequest, SortCursor, TimeOrder};
 use pia_policy::{GroupMember, MemberFilter, MemberOrder};
 use pia_web::{ApiError, Paging, Route, SortedPaging};
 
-use crate::form_fields::FormFields;
+use super::group_choice::{GroupNames, parse_group};
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
 use crate::texts::common;
@@ -26,7 +26,7 @@ const EMPTY: Text = Text::new(
 pub(super) const SEARCH: Text = Text::new("Email address or name", "E-Mail-Adresse oder Name");
 pub(super) const EMAIL: Text = Text::new("Email address", "E-Mail-Adresse");
 pub(super) const ROLE: Text = Text::new("Role", "Rolle");
-const UNKNOWN_ROLE: Text = Text::new("Choose a role.", "Wählen Sie eine Rolle.");
+const GROUP: Text = Text::new("Group", "Gruppe");
 const INVITE: Text = Text::new("Invitations", "Einladungen");
 const ACTIVE: Text = Text::new("Active", "Aktiv");
 const DEACTIVATED: Text = Text::new("Deactivated", "Deaktiviert");
@@ -55,12 +55,21 @@ async fn list(page: PageContext) -> PageResult {
     let filter = requested_filter(&page);
     let request = page.sorted_paging(filter.order.is_by_email())?;
     let members = page.run(|api| async move { api.groups.members(filter, request).await }).await?;
-    let rows = members.items.iter().map(|it| user_row(&page, it)).collect();
-    let search = search_form(&page, SEARCH, "admin/users", filter_fields(&page));
+    let groups = GroupNames::load(&page).await?;
+    let search = search_form(&page, SEARCH, "admin/users", filter_fields(&page, &groups));
+    let rows = members.items.iter().map(|it| {
+        let mut row = user_row(&page, it);
+        row.cells.push(groups.cell(it.group));
+        row
+    });
+
+    let mut columns = user_columns(&page);
+    columns.push(page.t(GROUP).to_owned());
+
     let table = Table {
         caption: page.t(TITLE).to_owned(),
-        columns: user_columns(&page),
-        rows,
+        columns,
+        rows: rows.collect(),
         empty: page.t(search.empty_text(EMPTY)).to_owned(),
         search: Some(search),
         sort_links: sort_links(&page),
@@ -75,7 +84,7 @@ async fn list(page: PageContext) -> PageResult {
 /// Returns the filter that the query names.
 fn requested_filter(page: &PageContext) -> MemberFilter {
     MemberFilter {
-        group: None,
+        group: parse_group(&page.query("group")),
         search: page.query("search"),
         role: Role::of_name(&page.query("role")).map(|it| it.name().to_owned()),
         is_active: match page.query("status").as_str() {
@@ -89,17 +98,21 @@ fn requested_filter(page: &PageContext) -> MemberFilter {
 }
 
 /// Returns the selections of the search form.
-fn filter_fields(page: &PageContext) -> Vec<Field> {
+fn filter_fields(page: &PageContext, groups: &GroupNames) -> Vec<Field> {
     let all = || ("", page.t(ALL).to_owned());
     let roles = std::iter::once(all()).chain(role_options(page));
     let statuses = [("active", ACTIVE), ("deactivated", DEACTIVATED)];
     let statuses = statuses.map(|(name, text)| (name, page.t(text).to_owned()));
     let factors = [all(), ("none", page.t(WITHOUT_FACTOR).to_owned())];
+    let any_group = (String::new(), page.t(ALL).to_owned());
+    let group_options = std::iter::once(any_group).chain(groups.options());
+    let group = page.query("group");
     let select = |name: &str, label: Text, options: Vec<(&'static str, String)>| {
         Field::select(name, page.t(label), options, &page.query(name)).optional()
     };
 
     vec![
+        Field::select("group", page.t(GROUP), group_options, &group).optional(),
         select("role", ROLE, roles.collect()),
         select("status", common::STATUS, std::iter::once(all()).chain(statuses).collect()),
         select("factor", FACTOR, factors.into()),

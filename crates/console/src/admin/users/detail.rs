@@ -8,7 +8,7 @@ use pia_kernel::{Page, PageRequest, SortCursor, Timestamp, UserId};
 use pia_policy::{GroupEntry, GroupMember};
 use pia_web::{ApiError, Paging};
 
-use super::{EMAIL, ROLE, TITLE, effective, role_name, role_options, status_cell};
+use super::{EMAIL, GROUP, ROLE, TITLE, effective, role_name, role_options, status_cell};
 use crate::account::device_names::device_name;
 use crate::admin::assignments::schedules;
 use crate::admin::devices;
@@ -19,7 +19,6 @@ use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const PROFILE: Text = Text::new("Account", "Konto");
 const DISPLAY_NAME: Text = Text::new("Display name", "Anzeigename");
-const GROUP: Text = Text::new("Group", "Gruppe");
 const VERIFIED: Text = Text::new("Email address verified", "E-Mail-Adresse bestätigt");
 const NOT_VERIFIED: Text = Text::new("Not yet", "Noch nicht");
 const DEACTIVATED: Text = Text::new("Deactivated since", "Deaktiviert seit");

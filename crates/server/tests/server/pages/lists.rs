@@ -14,6 +14,7 @@ on_both_databases!(
     lists_are_sorted_by_each_column,
     users_are_sorted_by_address_and_age,
     users_are_selected_by_role_status_and_factor,
+    users_are_selected_by_group,
     lists_without_entries_differ_from_those_without_a_match,
     emails_and_assignments_are_searched_by_person,
     lists_by_time_are_read_in_both_directions,
@@ -172,6 +173,36 @@ async fn users_are_selected_by_role_status_and_factor(database: TestDatabase) {
     ] {
         assert!(selected.contains(part), "{part}: {selected}");
     }
+}
+
+async fn users_are_selected_by_group(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let [bob, zoe] = ["bob@example.org", "zoe@example.org"];
+    app.sign_up(zoe).await;
+    app.sign_up(bob).await;
+    app.admin("group create Sales").await.expect("a group");
+    app.admin("group add bob@example.org Sales").await.expect("a member");
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let group_of = |html: &str, email: &str| {
+        let (_, row) = html.split_once(&format!(">{email}</a>")).expect("a row");
+        let (_, path) = row.split_once("admin/groups/").expect("a link");
+        path.split_once('"').expect("an id").0.to_owned()
+    };
+
+    let all = ada.get("/admin/users").await.text();
+    let sales = group_of(&all, bob);
+    let default = group_of(&all, zoe);
+    let of_sales = ada.get(&format!("/admin/users?group={sales}")).await.text();
+    let of_default = ada.get(&format!("/admin/users?group={default}&sort=email")).await.text();
+    let unknown = ada.get(&format!("/admin/users?group={}", uuid::Uuid::now_v7())).await;
+
+    assert_eq!(account_links(&of_sales), [bob]);
+    assert_eq!(account_links(&of_default), [ADA, zoe]);
+    let option = format!("<option value=\"{sales}\" selected>Sales</option>");
+    assert!(of_sales.contains(&option), "{of_sales}");
+    assert!(of_sales.contains("Clear filters"), "{of_sales}");
+    assert_eq!(links(&all, "Sales"), ["Sales"]);
+    assert_eq!(unknown.status, 404);
 }
 
 async fn lists_without_entries_differ_from_those_without_a_match(database: TestDatabase) {
