@@ -134,6 +134,19 @@ impl Groups {
         Ok(emails.into_iter().collect())
     }
 
+    /// Returns the last use of any session of these users; those without a session have
+    /// none.
+    pub async fn last_uses(
+        &self,
+        users: Vec<UserId>,
+    ) -> Result<HashMap<UserId, Timestamp>, Unavailable> {
+        if users.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let last_uses = self.store.last_uses(users).await?;
+        Ok(last_uses.into_iter().collect())
+    }
+
     /// Creates a group without members, with default settings.
     pub async fn create(&self, actor: Option<UserId>, name: &str) -> Result<Group, GroupError> {
         let name = GroupName::parse(name)?;

@@ -179,6 +179,10 @@ impl GroupStore for SqlGroups {
         Ok(members::emails(&self.db, users).await?)
     }
 
+    async fn last_uses(&self, users: Vec<UserId>) -> Result<Vec<(UserId, Timestamp)>, Unavailable> {
+        Ok(members::last_uses(&self.db, users).await?)
+    }
+
     async fn add(
         &self,
         group: Group,

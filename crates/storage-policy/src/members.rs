@@ -3,13 +3,13 @@
 //! Pages continue after the value that a cursor carries: the time and id of an account,
 //! or its address in the orders by email address.
 
-use diesel::dsl::{exists, not};
+use diesel::dsl::{exists, max, not};
 use diesel::prelude::*;
 use diesel::sql_types::Bool;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{GroupId, Page, PageRequest, SortCursor, UserId};
+use pia_kernel::{GroupId, Page, PageRequest, SortCursor, Timestamp, UserId};
 use pia_policy::{GroupMember, MemberFilter, MemberOrder};
-use pia_storage::schema::{accounts, passkeys, scim_users, totp_factors};
+use pia_storage::schema::{accounts, passkeys, scim_users, sessions, totp_factors};
 use pia_storage::text_search::{like_containing, lower};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 
@@ -136,6 +136,21 @@ pub(crate) async fn emails(
         accounts::table.filter(accounts::id.eq_any(ids)).select((accounts::id, accounts::email));
     let rows: Vec<(DbUid, String)> = on_conn!(db.reader(), |conn| query.load(conn).await?)?;
     Ok(rows.into_iter().map(|(id, email)| (UserId(id.0), email)).collect())
+}
+
+/// Loads the last use of any session of users.
+pub(crate) async fn last_uses(
+    db: &Database,
+    users: Vec<UserId>,
+) -> Result<Vec<(UserId, Timestamp)>, DbError> {
+    let ids: Vec<DbUid> = users.into_iter().map(|it| DbUid(it.0)).collect();
+    let query = sessions::table
+        .filter(sessions::user_id.eq_any(ids))
+        .group_by(sessions::user_id)
+        .select((sessions::user_id, max(sessions::used_at)));
+    let rows: Vec<(DbUid, Option<DbInstant>)> =
+        on_conn!(db.reader(), |conn| query.load(conn).await?)?;
+    Ok(rows.into_iter().filter_map(|(id, at)| Some((UserId(id.0), at?.0))).collect())
 }
 
 /// Loads the ids and email addresses of a group's members, by id; without the

@@ -9,6 +9,7 @@ use pia_kernel::{Cursor, PageRequest, SortCursor, TimeOrder};
 use pia_policy::{GroupMember, MemberFilter, MemberOrder};
 use pia_web::{ApiError, Paging, Route, SortedPaging};
 
+use super::bindings::day_cell;
 use super::group_choice::{GroupNames, parse_group};
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
@@ -27,6 +28,7 @@ pub(super) const SEARCH: Text = Text::new("Email address or name", "E-Mail-Adres
 pub(super) const EMAIL: Text = Text::new("Email address", "E-Mail-Adresse");
 pub(super) const ROLE: Text = Text::new("Role", "Rolle");
 const GROUP: Text = Text::new("Group", "Gruppe");
+const LAST_USE: Text = Text::new("Last active", "Zuletzt aktiv");
 const INVITE: Text = Text::new("Invitations", "Einladungen");
 const ACTIVE: Text = Text::new("Active", "Aktiv");
 const DEACTIVATED: Text = Text::new("Deactivated", "Deaktiviert");
@@ -57,14 +59,18 @@ async fn list(page: PageContext) -> PageResult {
     let members = page.run(|api| async move { api.groups.members(filter, request).await }).await?;
     let groups = GroupNames::load(&page).await?;
     let search = search_form(&page, SEARCH, "admin/users", filter_fields(&page, &groups));
+    let users: Vec<_> = members.items.iter().map(|it| it.user).collect();
+    let last_uses = page.run(|api| async move { api.groups.last_uses(users).await }).await?;
     let rows = members.items.iter().map(|it| {
         let mut row = user_row(&page, it);
+        let last_use = last_uses.get(&it.user);
         row.cells.push(groups.cell(it.group));
+        row.cells.push(last_use.map_or_else(Cell::default, |at| day_cell(&page, *at)));
         row
     });
 
     let mut columns = user_columns(&page);
-    columns.push(page.t(GROUP).to_owned());
+    columns.extend([GROUP, LAST_USE].map(|it| page.t(it).to_owned()));
 
     let table = Table {
         caption: page.t(TITLE).to_owned(),

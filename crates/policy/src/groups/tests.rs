@@ -57,10 +57,14 @@ async fn an_invalid_name_never_reaches_the_store() {
 }
 
 #[tokio::test]
-async fn addresses_of_no_users_need_no_query() {
-    let emails = groups(MockGroupStore::new(), unnotified()).emails(Vec::new()).await;
+async fn addresses_and_last_uses_of_no_users_need_no_query() {
+    let groups = groups(MockGroupStore::new(), unnotified());
+
+    let emails = groups.emails(Vec::new()).await;
+    let last_uses = groups.last_uses(Vec::new()).await;
 
     assert!(emails.unwrap().is_empty());
+    assert!(last_uses.unwrap().is_empty());
 }
 
 #[tokio::test]

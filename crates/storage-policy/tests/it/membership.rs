@@ -9,7 +9,7 @@ use pia_policy::{
     ExternalIdOutcome, GroupStore, MemberEffects, MemberFilter, MemberOrder, MembersChangeOutcome,
     MembershipChange,
 };
-use pia_storage::schema::{accounts, passkeys, totp_factors};
+use pia_storage::schema::{accounts, passkeys, sessions, totp_factors};
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_policy::SqlGroups;
 
@@ -21,6 +21,7 @@ pia_testkit::contract! {
     members_are_paged_in_each_order,
     a_page_after_a_deleted_account_begins_at_its_position,
     addresses_of_many_users_are_loaded_at_once,
+    the_last_use_of_users_is_that_of_any_session,
     members_are_selected_by_role_state_and_factor,
     members_are_added_removed_and_replaced,
     changes_are_made_one_after_the_other_and_all_or_none,
@@ -126,6 +127,37 @@ async fn addresses_of_many_users_are_loaded_at_once(db: Database) {
     let expected = [users[0], users[2]].map(|it| (it, format!("{it}@example.org")));
     assert_eq!(emails, expected);
     assert_eq!(groups.emails(Vec::new()).await.unwrap(), []);
+}
+
+async fn the_last_use_of_users_is_that_of_any_session(db: Database) {
+    let groups = SqlGroups::new(db.clone());
+    let [ada, bob, eve, without_session] = people(&db).await;
+    for (user, second) in [(ada, 5), (ada, 9), (ada, 7), (bob, 8), (eve, 6)] {
+        add_session(&db, user, Timestamp::from_micros(second * 1_000_000)).await;
+    }
+
+    let mut last_uses = groups.last_uses(vec![bob, without_session, ada]).await.unwrap();
+    last_uses.sort_unstable();
+
+    let seconds = |it: i64| Timestamp::from_micros(it * 1_000_000);
+    assert_eq!(last_uses, [(ada, seconds(9)), (bob, seconds(8))]);
+}
+
+/// Stores a session that was used last at this time.
+async fn add_session(db: &Database, user: UserId, used_at: Timestamp) {
+    let row = (
+        sessions::id.eq(DbUid(UserId::generate().0)),
+        sessions::user_id.eq(DbUid(user.0)),
+        sessions::began_at.eq(DbInstant(START)),
+        sessions::used_at.eq(DbInstant(used_at)),
+        sessions::expires_at.eq(DbInstant(used_at)),
+        sessions::method.eq("password"),
+    );
+    let insert = diesel::insert_into(sessions::table).values(row);
+    let inserted: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+
+    assert_eq!(inserted.unwrap(), 1);
 }
 
 async fn members_are_selected_by_role_state_and_factor(db: Database) {

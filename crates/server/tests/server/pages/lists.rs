@@ -15,6 +15,7 @@ on_both_databases!(
     users_are_sorted_by_address_and_age,
     users_are_selected_by_role_status_and_factor,
     users_are_selected_by_group,
+    the_last_use_of_sessions_of_users_is_listed,
     lists_without_entries_differ_from_those_without_a_match,
     emails_and_assignments_are_searched_by_person,
     lists_by_time_are_read_in_both_directions,
@@ -38,6 +39,11 @@ fn links(html: &str, word: &str) -> Vec<String> {
 /// Returns the texts of links to accounts, which are their addresses.
 fn account_links(html: &str) -> Vec<String> {
     links(html, "").into_iter().filter(|it| it.contains('@')).collect()
+}
+
+/// Returns the row of an account, and those below it.
+fn row_of<'a>(html: &'a str, email: &str) -> &'a str {
+    html.split_once(&format!(">{email}</a>")).expect("a row").1
 }
 
 /// Returns the number of headings with a link.
@@ -184,8 +190,7 @@ async fn users_are_selected_by_group(database: TestDatabase) {
     app.admin("group add bob@example.org Sales").await.expect("a member");
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     let group_of = |html: &str, email: &str| {
-        let (_, row) = html.split_once(&format!(">{email}</a>")).expect("a row");
-        let (_, path) = row.split_once("admin/groups/").expect("a link");
+        let (_, path) = row_of(html, email).split_once("admin/groups/").expect("a link");
         path.split_once('"').expect("an id").0.to_owned()
     };
 
@@ -203,6 +208,25 @@ async fn users_are_selected_by_group(database: TestDatabase) {
     assert!(of_sales.contains("Clear filters"), "{of_sales}");
     assert_eq!(links(&all, "Sales"), ["Sales"]);
     assert_eq!(unknown.status, 404);
+}
+
+async fn the_last_use_of_sessions_of_users_is_listed(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let [bob, zoe] = ["bob@example.org", "zoe@example.org"];
+    app.sign_up(zoe).await;
+    app.sign_up(bob).await;
+    let of_zoe = "user_id IN (SELECT id FROM accounts WHERE email = 'zoe@example.org')";
+    app.execute(&format!("DELETE FROM sessions WHERE {of_zoe}")).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    let list = ada.get("/admin/users").await.text();
+
+    let was_used = |email: &str| {
+        let (_, cell) = row_of(&list, email).split_once("\"Last active\">").expect("a cell");
+        !cell.starts_with("<span class=\"none\">")
+    };
+    assert!(was_used(ADA) && was_used(bob), "{list}");
+    assert!(!was_used(zoe), "{list}");
 }
 
 async fn lists_without_entries_differ_from_those_without_a_match(database: TestDatabase) {
