@@ -63,8 +63,13 @@ impl FeedbackStore for SqlFeedback {
             .limit(page.and_one_more().limit.into());
 
         let rows: Vec<FeedbackRow> = on_conn!(self.db.reader(), |conn| {
+            let mut selected = reports.into_boxed();
+            if let Some(user) = filter.user {
+                selected = selected.filter(ai_feedback::user_id.eq(DbUid(user.0)));
+            }
+
             let query = in_time_order!(
-                reports.into_boxed(),
+                selected,
                 filter.order,
                 page.after,
                 (ai_feedback::received_at, ai_feedback::id)

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use pia_kernel::{FeedbackId, UserId, truncate};
+use pia_kernel::{FeedbackId, Page, UserId, truncate};
 use pia_policy::{FeedbackChange, FeedbackEntry, FeedbackFilter, FeedbackStatus, Rating};
 use pia_web::{ApiError, PathId, Route};
 
 use super::bindings::{expected_version, find_emails, time_cell, user_cell, with_version};
+use super::person_filter::{PersonFilter, UnknownPerson};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page};
@@ -62,14 +63,15 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext) -> PageResult {
+    let person = PersonFilter::requested(&page).await?;
     let filter = FeedbackFilter {
         status: FeedbackStatus::from_name(&page.query("status")),
         rating: Rating::from_name(&page.query("rating")),
+        user: None,
         order: page.time_order(),
     };
-    let search = filter_form(&page, filter);
-    let request = page.paging()?;
-    let entries = page.run(|api| async move { api.feedback.page(filter, request).await }).await?;
+    let entries = find_entries(&page, person.user, filter).await?;
+    let search = filter_form(&page, person, filter);
     let emails = find_emails(&page, entries.items.iter().map(|it| it.user)).await?;
     let columns = [RECEIVED, COMMENT, RATING, common::STATUS, FROM];
     let table = Table {
@@ -89,7 +91,21 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-fn filter_form(page: &PageContext, filter: FeedbackFilter) -> Search {
+/// Finds the requested page of the selected reports of a person, or of all.
+async fn find_entries(
+    page: &PageContext,
+    person: Result<Option<UserId>, UnknownPerson>,
+    filter: FeedbackFilter,
+) -> Result<Page<FeedbackEntry>, ApiError> {
+    let Ok(user) = person else {
+        return Ok(Page { items: Vec::new(), next: None });
+    };
+    let request = page.paging()?;
+    let filter = FeedbackFilter { user, ..filter };
+    page.run(|api| async move { api.feedback.page(filter, request).await }).await
+}
+
+fn filter_form(page: &PageContext, person: PersonFilter, filter: FeedbackFilter) -> Search {
     let any = ("", page.t(ANY));
     let statuses = FeedbackStatus::ALL.map(|it| (it.name(), page.t(status_text(it))));
     let statuses_and_any = [any].into_iter().chain(statuses);
@@ -98,13 +114,14 @@ fn filter_form(page: &PageContext, filter: FeedbackFilter) -> Search {
     let ratings_and_any = [any].into_iter().chain(ratings);
     let rating = filter.rating.map_or("", Rating::name);
     let fields = [
+        person.field,
         Field::select("status", page.t(common::STATUS), statuses_and_any, status).optional(),
         Field::select("rating", page.t(RATING), ratings_and_any, rating).optional(),
     ];
 
     let reset =
         Link { label: page.t(common::RESET_FILTERS).to_owned(), path: "admin/feedback".to_owned() };
-    let is_filtered = filter.status.is_some() || filter.rating.is_some();
+    let is_filtered = person.is_set || filter.status.is_some() || filter.rating.is_some();
     Search {
         label: page.t(FILTER).to_owned(),
         fields: fields.into_iter().chain(page.sort_field()).collect(),

@@ -92,6 +92,7 @@ pub(crate) async fn list(
     let filter = FeedbackFilter {
         status: query.status.as_deref().map(parse_status).transpose()?,
         rating: query.rating.as_deref().map(parse_rating).transpose()?,
+        user: None,
         order: parse_order(query.sort.as_deref())?,
     };
     let page = api.run(|api| async move { api.feedback.page(filter, page).await }).await?;

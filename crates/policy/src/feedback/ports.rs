@@ -1,7 +1,9 @@
 //! Store of feedback; implemented in `storage-policy`.
 
 use async_trait::async_trait;
-use pia_kernel::{FeedbackId, Page, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable};
+use pia_kernel::{
+    FeedbackId, Page, PageRequest, SideEffects, TimeOrder, Timestamp, Unavailable, UserId,
+};
 
 use super::report::{FeedbackEntry, FeedbackStatus, Rating};
 
@@ -43,6 +45,8 @@ pub struct FeedbackFilter {
     pub status: Option<FeedbackStatus>,
     /// Reports with this rating.
     pub rating: Option<Rating>,
+    /// Reports of this user.
+    pub user: Option<UserId>,
     /// Order of the reports.
     pub order: TimeOrder,
 }

@@ -87,7 +87,12 @@ async fn pages_are_filtered_and_in_order_of_time(db: Database) {
     let newer_request = PageRequest { after: oldest_page.next, limit: 3 };
     let newer_page = feedback.page(oldest_first, newer_request).await.unwrap();
 
+    let other_report = add_entry(&feedback, report(person(&db).await, "up", START)).await;
+    let of_other = FeedbackFilter { user: Some(other_report.user), ..FeedbackFilter::default() };
+    let other_page = feedback.page(of_other, large_page).await.unwrap();
+
     let listed = |items: &[FeedbackEntry]| items.iter().map(|it| it.id).collect::<Vec<_>>();
+    assert_eq!(listed(&other_page.items), [other_report.id]);
     assert_eq!(listed(&page.items), vec![ids[2]]);
     assert_eq!(listed(&next_page.items), vec![ids[0]]);
     assert_eq!(next_page.next, None);

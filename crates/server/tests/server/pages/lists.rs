@@ -18,6 +18,7 @@ on_both_databases!(
     the_last_use_of_sessions_of_users_is_listed,
     lists_without_entries_differ_from_those_without_a_match,
     emails_and_assignments_are_searched_by_person,
+    feedback_is_searched_by_person,
     lists_by_time_are_read_in_both_directions,
     sessions_of_a_user_are_paged,
     malformed_cursors_are_refused,
@@ -274,11 +275,39 @@ async fn emails_and_assignments_are_searched_by_person(database: TestDatabase) {
     assert!(of_bob.contains(addresses[0]) && !of_bob.contains(addresses[1]), "{of_bob}");
     assert!(of_eve.contains(addresses[1]) && !of_eve.contains(addresses[0]), "{of_eve}");
     assert!(assignments.contains("No entries found"), "{assignments}");
-    for path in ["/admin/mail?user=nobody", "/admin/assignments?user=nobody"] {
-        let unknown = open(path).await;
+    let lists = ["mail", "assignments", "feedback"];
+    for path in lists.map(|it| format!("/admin/{it}?user=nobody")) {
+        let unknown = open(&path).await;
         assert!(unknown.contains("No account has this address."), "{unknown}");
         assert!(unknown.contains("No entries found"), "{unknown}");
     }
+}
+
+async fn feedback_is_searched_by_person(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let addresses = ["bob@example.org", "eve@example.org"];
+    for address in addresses {
+        let report = json!({
+            "schemaVersion": 1,
+            "messageId": uuid::Uuid::now_v7(),
+            "rating": "down",
+            "piiTokenized": false,
+            "answeredAt": "2026-08-01T09:14:02Z",
+            "reportedAt": "2026-08-01T09:15:00Z",
+        });
+        let client = app.sign_up(address).await;
+        assert_eq!(client.post("/api/ai-feedback", &report).await.status, 202);
+    }
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    let all = ada.get("/admin/feedback").await.text();
+    let of_eve = ada.get("/admin/feedback?user=EVE%40example.org&rating=down").await.text();
+    let good_of_eve = ada.get("/admin/feedback?user=eve%40example.org&rating=up").await.text();
+
+    assert_eq!(account_links(&all), ["eve@example.org", "bob@example.org"]);
+    assert_eq!(account_links(&of_eve), ["eve@example.org"]);
+    assert!(of_eve.contains("Clear filters"), "{of_eve}");
+    assert!(good_of_eve.contains("No entries found"), "{good_of_eve}");
 }
 
 async fn lists_by_time_are_read_in_both_directions(database: TestDatabase) {
