@@ -1,14 +1,17 @@
 //! Schedules of all users, without their inputs.
 
 use pia_assignments::{LastStart, ScheduleEntry, SkipReason};
-use pia_web::Route;
+use pia_kernel::{Page, UserId};
+use pia_web::{ApiError, Route};
 
 use crate::admin::bindings::{ACTIVE, INACTIVE, find_emails, user_cell};
+use crate::admin::person_filter::{PersonFilter, UnknownPerson};
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
 use crate::texts::common;
 use crate::ui::table::Tone;
-use crate::ui::{Cell, Row, Section, Table, Text, View, format};
+use crate::ui::view::Link;
+use crate::ui::{Cell, Row, Search, Section, Table, Text, View, format};
 
 pub(super) const TITLE: Text = Text::new("Schedules", "Zeitpläne");
 const INTRO: Text = Text::new(
@@ -34,10 +37,9 @@ pub(super) fn route() -> Route {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let request = page.paging()?;
-    let schedules = page
-        .run(|api| async move { api.assignments.administration.schedules(None, request).await })
-        .await?;
+    let person = PersonFilter::requested(&page).await?;
+    let schedules = find_schedules(&page, person.user).await?;
+    let search = search_form(&page, person);
     let emails = find_emails(&page, schedules.items.iter().map(|it| it.user)).await?;
     let rows = schedules
         .items
@@ -48,7 +50,8 @@ async fn list(page: PageContext) -> PageResult {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
         rows: rows.collect(),
-        empty: page.t(EMPTY).to_owned(),
+        empty: page.t(search.empty_text(EMPTY)).to_owned(),
+        search: Some(search),
         ..page.paged(schedules.next)
     };
 
@@ -59,6 +62,32 @@ async fn list(page: PageContext) -> PageResult {
         .section(Section::new("schedules", "").table(table));
 
     Ok(page.render(view))
+}
+
+/// Finds the requested page of the schedules of a person, or of all.
+async fn find_schedules(
+    page: &PageContext,
+    person: Result<Option<UserId>, UnknownPerson>,
+) -> Result<Page<ScheduleEntry>, ApiError> {
+    let Ok(user) = person else {
+        return Ok(Page { items: Vec::new(), next: None });
+    };
+    let request = page.paging()?;
+    page.run(|api| async move { api.assignments.administration.schedules(user, request).await })
+        .await
+}
+
+fn search_form(page: &PageContext, person: PersonFilter) -> Search {
+    let reset = Link {
+        label: page.t(common::RESET_FILTERS).to_owned(),
+        path: "admin/assignments/schedules".to_owned(),
+    };
+    Search {
+        label: page.t(TITLE).to_owned(),
+        fields: vec![person.field],
+        submit: page.t(common::SEARCH).to_owned(),
+        reset: person.is_set.then_some(reset),
+    }
 }
 
 /// Returns the schedules of one user, for the user's page.

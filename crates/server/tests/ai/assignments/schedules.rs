@@ -75,10 +75,17 @@ async fn administrators_see_schedules_without_their_inputs(database: TestDatabas
     yearly["cron"] = json!("0 9 1 1 *");
     assert_eq!(client.post(SCHEDULES, &yearly).await.status, 201);
     let listed = console.get("/admin/assignments/schedules").await.text();
+    let searched = console.get(&format!("/admin/assignments/schedules?user={user}")).await.text();
+    let of_nobody = format!("/admin/assignments/schedules?user={}", uuid::Uuid::now_v7());
+    let of_nobody = console.get(&of_nobody).await.text();
     let of_user = console.get(&format!("/admin/users/{user}")).await.text();
 
     assert!(previous_page.contains("No schedules"), "{previous_page}");
-    for page in [&listed, &of_user] {
+    assert!(
+        of_nobody.contains("No entries found") && !of_nobody.contains("research"),
+        "{of_nobody}"
+    );
+    for page in [&listed, &searched, &of_user] {
         for text in ["research", "0 9 1 1 *", "Europe/Berlin", "1 Jan 20", "Never"] {
             assert!(page.contains(text), "{text}: {page}");
         }

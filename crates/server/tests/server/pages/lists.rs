@@ -275,7 +275,7 @@ async fn emails_and_assignments_are_searched_by_person(database: TestDatabase) {
     assert!(of_bob.contains(addresses[0]) && !of_bob.contains(addresses[1]), "{of_bob}");
     assert!(of_eve.contains(addresses[1]) && !of_eve.contains(addresses[0]), "{of_eve}");
     assert!(assignments.contains("No entries found"), "{assignments}");
-    let lists = ["mail", "assignments", "feedback"];
+    let lists = ["mail", "assignments", "assignments/schedules", "feedback"];
     for path in lists.map(|it| format!("/admin/{it}?user=nobody")) {
         let unknown = open(&path).await;
         assert!(unknown.contains("No account has this address."), "{unknown}");
