@@ -16,7 +16,7 @@ use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult, path_segment};
 use crate::routes::pages::{form, page};
 use crate::ui::view::Link;
-use crate::ui::{Cell, Row, Section, Table, Text, View, format};
+use crate::ui::{Cell, Row, Section, Text, View, format};
 
 const TITLE: Text = Text::new("Models", "Modelle");
 const INTRO: Text = Text::new(
@@ -89,14 +89,15 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext) -> PageResult {
     let entries = page.api.models.list();
-    let columns = [MODEL, PROVIDER, USED_FOR, PRICE, LAST_CALL];
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: columns.map(|it| page.t(it).to_owned()).into(),
-        rows: entries.iter().map(|it| model_row(&page, it)).collect(),
-        empty: page.t(EMPTY).to_owned(),
-        ..Table::default()
-    };
+    let columns = [
+        ("name", MODEL),
+        ("provider", PROVIDER),
+        ("use", USED_FOR),
+        ("price", PRICE),
+        ("call", LAST_CALL),
+    ];
+    let rows = entries.iter().map(|it| model_row(&page, it)).collect();
+    let table = page.list(TITLE, EMPTY, &columns, rows);
     let section = Section::new("models", "").intro(page.t(attempts::THIS_INSTANCE)).table(table);
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
@@ -127,19 +128,24 @@ pub(super) fn path_of(key: &str) -> String {
 fn model_row(page: &PageContext, entry: &ModelEntry) -> Row {
     let price = match &entry.model {
         CatalogueModel::Chat(it) => {
-            page.fill(PRICES, &[&credits(page, it.rates.input), &credits(page, it.rates.output)])
+            let Rates { input, output, .. } = it.rates;
+            let prices = page.fill(PRICES, &[&credits(page, input), &credits(page, output)]);
+            Cell::text(prices).sort_value(input)
         }
-        CatalogueModel::Embedder(it) => credits(page, it.rates.input),
-        CatalogueModel::Search(_) => String::new(),
+        CatalogueModel::Embedder(it) => {
+            Cell::text(credits(page, it.rates.input)).sort_value(it.rates.input)
+        }
+        CatalogueModel::Search(_) => Cell::default(),
     };
 
     Row::new(vec![
         Cell::link(entry.name(), path_of(&entry.key)).detail(entry.model.upstream_name()),
         Cell::text(entry.model.provider()),
         Cell::text(used_for(page, entry)),
-        Cell::text(price),
+        price,
         attempts::last_call_cell(page, &entry.attempts),
     ])
+    .key(&entry.key)
 }
 
 fn used_for(page: &PageContext, entry: &ModelEntry) -> String {

@@ -45,12 +45,17 @@ async fn a_model_is_tested(database: TestDatabase) {
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
     let list = ada.get("/admin/models").await.text();
+    let search = ada.get("/admin/models?search=SMALL&sort=-price").await.text();
     let demo_test = ada.submit("/admin/models/Ai/test").await;
     let small_path = "/admin/models/Ai:Providers:vendor%2Fsmall%202";
     let small_page = ada.get(small_path).await;
     let small_test = ada.submit(&format!("{small_path}/test")).await;
 
     assert!(list.contains("Not called yet") && list.contains("vendor%2Fsmall%202"), "{list}");
+    assert!(search.contains("vendor%2Fsmall%202"), "{search}");
+    assert!(!search.contains("admin/models/Ai\""), "{search}");
+    assert!(search.contains("aria-sort=\"descending\"><a href=\"?search=SMALL&#38;sort=price\">"));
+    assert!(list.contains("admin/models/Ai\""), "{list}");
     assert_eq!(demo_test.status, 200);
     assert!(demo_test.text().contains("Demo answer to"), "{}", demo_test.text());
     assert_eq!(demo.call_counts().calls, 1);
