@@ -54,7 +54,7 @@ pub use ports::question_log::QuestionLog;
 pub use ports::reranker::Reranker;
 pub use ports::text_extractor::{ExtractError, ExtractedText, TextExtractor};
 pub use ports::vector_store::{FoundChunk, VectorPoint, VectorQuery, VectorStore};
-pub use questions::{UnansweredQuestion, UnansweredQuestions};
+pub use questions::{MAX_QUESTIONS, UnansweredQuestion, UnansweredQuestions};
 pub use reconciliation::{Reconciliation, Repaired, VerifiedChunks};
 pub use retrieval::{
     MAX_SEARCH_TIME, MissingModels, Passage, Question, Retrieval, RetrievalError,

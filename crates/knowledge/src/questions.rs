@@ -17,8 +17,8 @@ use crate::error::KnowledgeError;
 use crate::ports::question_log::QuestionLog;
 use folding::fold_question;
 
-/// Maximum number of questions of a group.
-const MAX_QUESTIONS: u16 = 500;
+/// Maximum number of questions of a group: those that were asked last.
+pub const MAX_QUESTIONS: u16 = 500;
 /// Time after which a question that is not asked again is deleted.
 const RETENTION: Duration = Duration::from_hours(30 * 24);
 

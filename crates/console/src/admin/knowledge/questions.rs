@@ -1,13 +1,15 @@
 //! Questions of a base's group that no document answers.
 
-use pia_kernel::QuestionId;
+use pia_kernel::{PageRequest, QuestionId};
+use pia_knowledge::{MAX_QUESTIONS, UnansweredQuestion};
 use pia_web::{PathId, PathPart, Route};
 
 use super::{below_base, find, manager_form, manager_page};
+use crate::admin::bindings::day_cell;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
-use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
+use crate::ui::{Cell, Form, Row, Section, Text, View, format};
 
 const TITLE: Text = Text::new("Unanswered questions", "Unbeantwortete Fragen");
 const INTRO: Text = Text::new(
@@ -37,32 +39,29 @@ pub(super) fn routes() -> Vec<Route> {
 async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
     let entry = find(&page, id).await?;
     let group = entry.base.owner;
-    let request = page.paging()?;
+    let all = PageRequest { after: None, limit: MAX_QUESTIONS };
     let unanswered =
-        page.run(|api| async move { api.knowledge.questions.page(group, request).await }).await?;
+        page.run(|api| async move { api.knowledge.questions.page(group, all).await }).await?;
     let path = format!("admin/knowledge/{id}/questions");
-    let rows = unanswered.items.iter().map(|it| {
-        let delete = Form::new(format!("{path}/{}/delete", it.id), page.t(common::DELETE)).danger();
-        Row::new(vec![
-            Cell::text(it.text.as_str()),
-            Cell::number(format::number(page.language, it.count)),
-            Cell::text(format::day(page.language, it.first_seen_at)),
-            Cell::text(format::day(page.language, it.last_seen_at)),
-        ])
-        .form(delete.about(it.text.as_str()))
-    });
-
-    let table = Table {
-        caption: page.t(TITLE).to_owned(),
-        columns: [QUESTION, COUNT, FIRST, LAST].map(|it| page.t(it).to_owned()).into(),
-        rows: rows.collect(),
-        empty: page.t(EMPTY).to_owned(),
-        ..page.paged(unanswered.next)
-    };
+    let rows = unanswered.items.iter().map(|it| question_row(&page, it, &path)).collect();
+    let columns = [("question", QUESTION), ("count", COUNT), ("first", FIRST), ("last", LAST)];
+    let table = page.list(TITLE, EMPTY, &columns, rows);
 
     let view: View = below_base(&page, &entry, TITLE).intro(page.t(INTRO));
 
     Ok(page.render(view.section(Section::new("questions", "").table(table))))
+}
+
+fn question_row(page: &PageContext, question: &UnansweredQuestion, path: &str) -> Row {
+    let delete = Form::new(format!("{path}/{}/delete", question.id), page.t(common::DELETE));
+    Row::new(vec![
+        Cell::text(&question.text),
+        Cell::number(format::number(page.language, question.count)).sort_value(question.count),
+        day_cell(page, question.first_seen_at),
+        day_cell(page, question.last_seen_at),
+    ])
+    .key(question.id.to_string())
+    .form(delete.about(&question.text))
 }
 
 async fn delete(page: PageContext, PathPart { id, part }: PathPart, _: FormFields) -> PageResult {

@@ -37,6 +37,18 @@ async fn listed(client: &Client, expected: &[(&str, i64)]) -> Vec<String> {
     .await
 }
 
+/// Checks the order and the search of the page of a base's questions.
+async fn check_page(console: &Console, base: &str) {
+    let list = format!("/admin/knowledge/{base}/questions");
+    let by_count = console.get(&format!("{list}?sort=-count")).await.text();
+    let searched = console.get(&format!("{list}?search=HYMNS&sort=question")).await.text();
+
+    let position = |html: &str, text: &str| html.find(text).expect("a question");
+    assert!(position(&by_count, "who juggles") < position(&by_count, "quick zebra"), "{by_count}");
+    assert!(position(&searched, ">quick zebra") < position(&searched, ">use the tool"));
+    assert!(!searched.contains("who juggles"), "{searched}");
+}
+
 async fn managers_see_the_questions_of_their_group_that_no_document_answers(
     database: TestDatabase,
 ) {
@@ -74,13 +86,15 @@ async fn managers_see_the_questions_of_their_group_that_no_document_answers(
     assert_eq!(eve.get(QUESTIONS).await.refusal(), (403, "not_a_kb_manager"));
     assert_eq!(dan.get(QUESTIONS).await.body, json!({ "items": [] }));
 
+    let console = Console::open(&app, "eve@example.org").await;
+    check_page(&console, &travel).await;
+
     let path = format!("{QUESTIONS}/{}", ids[0]);
     let foreign_response = dan.send("DELETE", &path, &[], b"").await;
     assert_eq!(foreign_response.refusal(), (404, "not_found"));
     assert_eq!(bob.send("DELETE", &path, &[], b"").await.status, 204);
     listed(&bob, &expected[1..]).await;
 
-    let console = Console::open(&app, "eve@example.org").await;
     let path = "/api/admin/groups/00000000-0000-7000-8000-000000000001/unanswered-questions";
     let first_page = console.get(&format!("{path}?limit=1")).await.body;
     let next_cursor = first_page["nextCursor"].as_str().expect("a cursor");
