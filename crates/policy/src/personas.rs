@@ -136,6 +136,14 @@ impl ManagedPersonas {
         self.store.groups_of(persona).await?.ok_or(PersonaError::Unknown)
     }
 
+    /// Returns the ids and names of the personas that are assigned to a group, by name.
+    pub async fn names_of_group(
+        &self,
+        group: GroupId,
+    ) -> Result<Vec<(PersonaId, String)>, Unavailable> {
+        self.store.names_of_group(group).await
+    }
+
     /// Returns the plugins that are bound to a persona.
     pub async fn plugins_of(&self, persona: PersonaId) -> Result<Vec<PluginId>, PersonaError> {
         self.store.plugins_of(persona).await?.ok_or(PersonaError::Unknown)

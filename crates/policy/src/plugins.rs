@@ -129,6 +129,15 @@ impl Plugins {
         self.store.groups_of(plugin).await?.ok_or(PluginError::Unknown)
     }
 
+    /// Returns the ids and names of the plugins that members of a group get: built-in ones, then
+    /// by name.
+    pub async fn names_of_group(
+        &self,
+        group: GroupId,
+    ) -> Result<Vec<(PluginId, String)>, Unavailable> {
+        self.store.names_of_group(group).await
+    }
+
     /// Creates a plugin without groups, package and icon, active unless
     /// specified otherwise.
     pub async fn create(

@@ -97,6 +97,23 @@ impl PersonaStore for SqlManagedPersonas {
         Ok(Some(rows.into_iter().map(|it| GroupId(it.0)).collect()))
     }
 
+    async fn names_of_group(
+        &self,
+        group: GroupId,
+    ) -> Result<Vec<(PersonaId, String)>, Unavailable> {
+        let assigned_ids = group_personas::table
+            .filter(group_personas::group_id.eq(DbUid(group.0)))
+            .select(group_personas::persona_id);
+        let personas = managed_personas::table
+            .filter(managed_personas::deleted_at.is_null())
+            .filter(managed_personas::id.eq_any(assigned_ids))
+            .order((managed_personas::name, managed_personas::id))
+            .select((managed_personas::id, managed_personas::name));
+        let rows: Vec<(DbUid, String)> =
+            on_conn!(self.db.reader(), |conn| personas.load(conn).await?)?;
+        Ok(rows.into_iter().map(|(id, name)| (PersonaId(id.0), name)).collect())
+    }
+
     async fn plugins_of(&self, persona: PersonaId) -> Result<Option<Vec<PluginId>>, Unavailable> {
         if self.find(persona).await?.is_none() {
             return Ok(None);

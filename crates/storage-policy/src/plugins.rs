@@ -157,6 +157,21 @@ impl PluginStore for SqlPlugins {
         Ok(Some(rows.into_iter().map(|it| GroupId(it.0)).collect()))
     }
 
+    async fn names_of_group(&self, group: GroupId) -> Result<Vec<(PluginId, String)>, Unavailable> {
+        let assigned_ids = group_plugins::table
+            .filter(group_plugins::group_id.eq(DbUid(group.0)))
+            .select(group_plugins::plugin_id);
+        let is_available = plugins::is_preloaded.eq(true).or(plugins::id.eq_any(assigned_ids));
+        let available_plugins = plugins::table
+            .filter(plugins::deleted_at.is_null())
+            .filter(is_available)
+            .order((plugins::is_preloaded.desc(), plugins::name, plugins::id))
+            .select((plugins::id, plugins::name));
+        let rows: Vec<(DbUid, String)> =
+            on_conn!(self.db.reader(), |conn| available_plugins.load(conn).await?)?;
+        Ok(rows.into_iter().map(|(id, name)| (PluginId(id.0), name)).collect())
+    }
+
     async fn create(
         &self,
         plugin: PublishedPlugin,

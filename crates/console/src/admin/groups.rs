@@ -2,6 +2,7 @@
 
 mod entries;
 pub(super) mod limits;
+mod published;
 mod settings;
 mod top_members;
 
@@ -270,6 +271,7 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
     }
 
     Ok(view
+        .section(published::section(page, id).await?)
         .section(settings::section(page, &detail.settings, &path))
         .section(policy_section(page, &detail, &path))
         .section(top_up_section(page, &path))

@@ -30,6 +30,10 @@ pub trait PluginStore: Send + Sync {
     /// Loads the ids of a plugin's groups; `None` if there is no such plugin.
     async fn groups_of(&self, plugin: PluginId) -> Result<Option<Vec<GroupId>>, Unavailable>;
 
+    /// Loads the ids and names of the plugins that members of a group get: built-in ones, then
+    /// by name.
+    async fn names_of_group(&self, group: GroupId) -> Result<Vec<(PluginId, String)>, Unavailable>;
+
     /// Stores a plugin without groups.
     async fn create(
         &self,

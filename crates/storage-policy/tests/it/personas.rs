@@ -115,6 +115,9 @@ async fn all_groups_are_replaced(db: Database) {
             personas.assign(ada, &groups, quotas(50), noting("assign")).await.unwrap();
         assert_eq!(assignment_outcome, PersonaAssignmentOutcome::Done);
         assert_eq!(personas.groups_of(ada).await.unwrap().unwrap(), groups);
+        let of_sales = personas.names_of_group(sales).await.unwrap();
+        let expected = groups.contains(&sales).then(|| (ada, "Ada".to_owned()));
+        assert_eq!(of_sales, expected.into_iter().collect::<Vec<_>>());
         let count = personas.all().await.unwrap()[0].group_count;
         assert_eq!(count, groups.len() as u64);
     }

@@ -143,6 +143,13 @@ async fn groups_get_only_their_plugins(db: Database) {
     assert!(plugins.of_group(DEFAULT, plugin.id).await.unwrap().is_none());
     assert!(plugins.of_group(DEFAULT, MEMORY).await.unwrap().is_some());
     assert_eq!(plugins.groups_of(PluginId::generate()).await.unwrap(), None);
+    for (of, expected) in [
+        (sales, &["Memory", "Reminder", "Todo", "Tickets"][..]),
+        (DEFAULT, &["Memory", "Reminder", "Todo"]),
+    ] {
+        let names = plugins.names_of_group(of).await.unwrap();
+        assert_eq!(names.iter().map(|it| it.1.as_str()).collect::<Vec<_>>(), expected);
+    }
 }
 
 async fn a_package_of_a_trusted_signer_is_read_from_any_offset(db: Database) {

@@ -1,8 +1,10 @@
 //! Pages of groups.
 
+use pia_server_testkit::console::administrator;
 use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
+use serde_json::json;
 
 use super::form;
 use super::visitor::{ADA, Visitor, start_with_admin};
@@ -10,6 +12,7 @@ use super::visitor::{ADA, Visitor, start_with_admin};
 on_both_databases!(
     models_of_a_group_are_chosen_from_the_catalogue,
     a_chosen_language_outlasts_the_redirect_to_the_own_group,
+    a_group_lists_its_personas_plugins_and_bases,
 );
 
 const GROUP: &str = "/admin/groups/00000000-0000-7000-8000-000000000001";
@@ -69,6 +72,30 @@ async fn models_of_a_group_are_chosen_from_the_catalogue(database: TestDatabase)
     assert!(!after.contains("Model for code personas"), "{after}");
     assert!(!after.contains("value=\"gone\" checked>"), "{after}");
     assert!(refused.contains("Wählen Sie ein Modell des Katalogs."), "{refused}");
+}
+
+async fn a_group_lists_its_personas_plugins_and_bases(database: TestDatabase) {
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
+    let created = console.write("POST", "/api/admin/groups", json!({ "name": "Sales" })).await.body;
+    let sales = created["id"].as_str().expect("an id");
+    let draft = json!({ "name": "Editor", "systemPrompt": "Edit." });
+    let created = console.write("POST", "/api/admin/managed-personas", draft).await.body;
+    let persona = created["id"].as_str().expect("an id");
+    let groups = format!("/api/admin/managed-personas/{persona}/groups");
+    let assigned = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
+    assert_eq!(assigned.status, 200, "{}", assigned.text());
+    app.admin("kb create Handbook Sales").await.expect("a base");
+    app.admin("kb create Travel default").await.expect("a base");
+
+    let of_sales = console.get(&format!("/admin/groups/{sales}")).await.text();
+    let of_default = console.get(GROUP).await.text();
+
+    let persona_link = format!("admin/personas/{persona}\">Editor</a>");
+    assert!(of_sales.contains(&persona_link), "{of_sales}");
+    assert!(of_sales.contains(">Handbook</a>") && !of_sales.contains(">Travel</a>"), "{of_sales}");
+    assert!(of_default.contains(">Travel</a>") && !of_default.contains("Editor"), "{of_default}");
+    // A built-in plugin.
+    assert!(of_sales.contains(">Memory</a>"), "{of_sales}");
 }
 
 async fn a_chosen_language_outlasts_the_redirect_to_the_own_group(database: TestDatabase) {
