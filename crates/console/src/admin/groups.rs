@@ -14,10 +14,11 @@ use pia_policy::{
     AssignedPolicy, ClientPolicyEntry, Feature, GroupEntry, GroupMember, GroupSettings,
     MemberFilter,
 };
-use pia_web::{ApiError, PathId, Route};
+use pia_web::{ApiError, FieldError, PathId, Route};
 use uuid::Uuid;
 
 use super::bindings::day_cell;
+use super::person_filter::{UNKNOWN_PERSON, find_user};
 use super::users::{search_form, user_row};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -34,9 +35,15 @@ const INTRO: Text = Text::new(
 );
 const MEMBERS: Text = Text::new("Members", "Mitglieder");
 const NO_MEMBERS: Text = Text::new(
-    "No members yet. To add a user, open their page and move them to this group.",
-    "Noch keine Mitglieder. Um ein Konto hinzuzufügen, öffnen Sie dessen Seite und verschieben \
-     Sie es in diese Gruppe.",
+    "No members yet. Administrators move users to this group.",
+    "Noch keine Mitglieder. Administratoren verschieben Konten in diese Gruppe.",
+);
+const ADD_MEMBER: Text = Text::new("Move user to this group", "Konto in diese Gruppe verschieben");
+const ADD_HINT: Text = Text::new(
+    "The user leaves their current group. From the next request they have the models, budgets, \
+     policy and knowledge of this one.",
+    "Das Konto verlässt seine bisherige Gruppe. Ab der nächsten Anfrage gelten Modelle, Budgets, \
+     Richtlinie und Wissen dieser Gruppe.",
 );
 const DEFAULT: Text = Text::new("Default group", "Standardgruppe");
 const NEW: Text = Text::new("New group", "Neue Gruppe");
@@ -72,6 +79,7 @@ pub(super) fn routes() -> Vec<Route> {
         changing(form("/admin/groups", |it| it.to(create))),
         page_for(&[Role::Admin, Role::OrgManager], "/admin/my-group", |it| it.to(show_own)),
         group_page("/admin/groups/{id}", |it| it.to(show)),
+        changing(form("/admin/groups/{id}/members", |it| it.to(add_member))),
         changing(form("/admin/groups/{id}/settings", |it| it.to(change))),
         changing(form("/admin/groups/{id}/policy", |it| it.to(assign))),
         form("/admin/groups/{id}/top-up", |it| it.to(top_up)),
@@ -110,6 +118,21 @@ async fn assign(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedF
         .run(|api| async move { api.client_policies.assign(by, GroupId(id), policy).await })
         .await;
     finish(&page, GroupId(id), &form, assigned, "saved").await
+}
+
+async fn add_member(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let moved = move_to_group(&page, GroupId(id), form.text("email").trim()).await;
+    finish(&page, GroupId(id), &form, moved, "moved").await
+}
+
+async fn move_to_group(page: &PageContext, group: GroupId, email: &str) -> Result<(), ApiError> {
+    let by = Some(page.user());
+    let Some(user) = find_user(page, email).await? else {
+        let field = "email".to_owned();
+        let message = page.t(UNKNOWN_PERSON).to_owned();
+        return Err(ApiError::invalid(vec![FieldError { field, code: "malformed", message }]));
+    };
+    page.run(|api| async move { api.groups.move_member(by, user, group).await }).await
 }
 
 async fn top_up(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm) -> PageResult {
@@ -303,7 +326,15 @@ fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Sect
         ..page.paged_sorted(detail.members.next.as_ref())
     };
 
-    Section::new("members", page.t(MEMBERS)).table(table)
+    let section = Section::new("members", page.t(MEMBERS)).table(table);
+    if !may_open {
+        return section;
+    }
+
+    let email = Field::input("email", page.t(super::users::EMAIL), "email", "off", "");
+    let add = Form::new(format!("{path}/members"), page.t(ADD_MEMBER));
+
+    section.form(add.field(email.hint(page.t(ADD_HINT))))
 }
 
 fn policy_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Section {

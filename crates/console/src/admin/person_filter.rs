@@ -8,8 +8,8 @@ use uuid::Uuid;
 use crate::page_context::PageContext;
 use crate::ui::{Field, Text};
 
-const PERSON: Text = Text::new("Email address", "E-Mail-Adresse");
-const UNKNOWN_PERSON: Text =
+const PERSON: Text = Text::new("Email address of a person", "E-Mail-Adresse einer Person");
+pub(super) const UNKNOWN_PERSON: Text =
     Text::new("No account has this address.", "Kein Konto hat diese Adresse.");
 /// Parameter with the address or id.
 const USER: &str = "user";
@@ -47,7 +47,10 @@ impl PersonFilter {
 }
 
 /// Finds an account by its email address; an id is not looked up.
-async fn find_user(page: &PageContext, person: &str) -> Result<Option<UserId>, ApiError> {
+pub(super) async fn find_user(
+    page: &PageContext,
+    person: &str,
+) -> Result<Option<UserId>, ApiError> {
     if let Ok(id) = Uuid::try_parse(person) {
         return Ok(Some(UserId(id)));
     }

@@ -13,6 +13,7 @@ on_both_databases!(
     models_of_a_group_are_chosen_from_the_catalogue,
     a_chosen_language_outlasts_the_redirect_to_the_own_group,
     a_group_lists_its_personas_plugins_and_bases,
+    a_user_is_moved_to_a_group_by_their_address,
 );
 
 const GROUP: &str = "/admin/groups/00000000-0000-7000-8000-000000000001";
@@ -96,6 +97,35 @@ async fn a_group_lists_its_personas_plugins_and_bases(database: TestDatabase) {
     assert!(of_default.contains(">Travel</a>") && !of_default.contains("Editor"), "{of_default}");
     // A built-in plugin.
     assert!(of_sales.contains(">Memory</a>"), "{of_sales}");
+}
+
+async fn a_user_is_moved_to_a_group_by_their_address(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    app.sign_up("bob@example.org").await;
+    app.admin("group create Sales").await.expect("a group");
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let list = ada.get("/admin/groups?sort=-name").await.text();
+    let ids = list.split("admin/groups/").filter_map(|it| it.get(..36));
+    let sales = ids.filter(|it| !GROUP.ends_with(*it)).find(|it| uuid::Uuid::try_parse(it).is_ok());
+    let path = format!("/admin/groups/{}", sales.expect("an id"));
+    let token = ada.csrf_token().await;
+    let add = async |email: &str| {
+        let body = form(&[("csrfToken", &token), ("email", email)]);
+        ada.post(&format!("{path}/members"), &[], &body).await
+    };
+
+    let before = ada.get(&path).await.text();
+    let unknown = add("nobody@example.org").await;
+    let moved = add(" BOB@example.org ").await;
+    let after = ada.get(&path).await.text();
+
+    assert!(before.contains("No members yet."), "{before}");
+    assert_eq!(unknown.status, 400, "{}", unknown.text());
+    assert!(unknown.text().contains("No account has this address."), "{}", unknown.text());
+    assert!(unknown.text().contains("value=\"nobody@example.org\""), "{}", unknown.text());
+    assert_eq!(moved.status, 303, "{}", moved.text());
+    assert!(after.contains(">bob@example.org</a>"), "{after}");
+    assert_eq!(app.count("audit_entries WHERE action = 'Group.MemberAdded'").await, 1);
 }
 
 async fn a_chosen_language_outlasts_the_redirect_to_the_own_group(database: TestDatabase) {
