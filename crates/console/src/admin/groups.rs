@@ -25,6 +25,7 @@ use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, group_page, page, page_for};
 use crate::texts::common;
+use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Groups", "Gruppen");
@@ -71,6 +72,7 @@ const TOP_UP_INTRO: Text = Text::new(
      aufgebraucht sind.",
 );
 const TOP_UP_CREDITS: Text = Text::new("Credits", "Credits");
+const TOP_UP_LOG: Text = Text::new("Top-ups in the audit log", "Aufladungen im Audit-Protokoll");
 
 pub(super) fn routes() -> Vec<Route> {
     let changing = |route| Route { feature: Some(Feature::GroupManagement), ..route };
@@ -234,7 +236,7 @@ struct GroupDetail {
     /// Policies to choose from, for administrators.
     policies: Vec<ClientPolicyEntry>,
     credits: CreditView,
-    /// Members who used most of each budget, for administrators.
+    /// Members who used most of each budget.
     top_members: Vec<(BudgetPeriod, Vec<MemberBudget>)>,
 }
 
@@ -249,7 +251,6 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
         let entry = api.groups.find(id).await?;
         let filter = MemberFilter { group: Some(id), search, order, ..MemberFilter::default() };
         let policies = if is_admin { api.client_policies.list().await? } else { Vec::new() };
-        let top_members = if is_admin { api.credits.top_members(id).await? } else { Vec::new() };
         Ok::<_, HttpError>(GroupDetail {
             entry,
             members: api.groups.members(filter, request).await?,
@@ -257,7 +258,7 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
             policy: api.client_policies.of_group(id).await?,
             policies,
             credits: api.credits.view(user, id, None).await?,
-            top_members,
+            top_members: api.credits.top_members(id).await?,
         })
     })
     .await
@@ -349,7 +350,11 @@ fn policy_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Secti
 fn top_up_section(page: &PageContext, path: &str) -> Section {
     let credits = Field::input("credits", page.t(TOP_UP_CREDITS), "number", "off", "");
     let form = Form::new(format!("{path}/top-up"), page.t(TOP_UP)).field(credits);
-    Section::new("top-up", page.t(TOP_UP)).intro(page.t(TOP_UP_INTRO)).form(form)
+    let log = Link {
+        label: page.t(TOP_UP_LOG).to_owned(),
+        path: "admin/audit?action=Group.ToppedUp".to_owned(),
+    };
+    Section::new("top-up", page.t(TOP_UP)).intro(page.t(TOP_UP_INTRO)).form(form).links(vec![log])
 }
 
 fn rename_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Section {

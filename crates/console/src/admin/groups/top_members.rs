@@ -32,8 +32,13 @@ pub(super) async fn sections(
     let number = |it: i64| Cell::number(format::number(page.language, it));
     let section = |(period, members): &(BudgetPeriod, Vec<MemberBudget>)| {
         let rows = members.iter().map(|it| {
+            let mut user = user_cell(page, it.member, &emails);
+            // Managers have no page of a user.
+            if !super::is_admin(page) {
+                user.path = None;
+            }
             Row::new(vec![
-                user_cell(page, it.member, &emails),
+                user,
                 number(it.gauge.used),
                 number(it.gauge.limit),
                 Cell::number(format::percent(page.language, it.gauge.percent())),
