@@ -24,6 +24,8 @@ const QUEUED: Text = Text::new("Waiting assignments", "Wartende Aufträge");
 const RUNNING: Text = Text::new("Running assignments", "Laufende Aufträge");
 const PODS: Text = Text::new("Connected pods", "Verbundene Pods");
 const MEMBERS: Text = Text::new("Members by group", "Mitglieder je Gruppe");
+const MORE_GROUPS: Text = Text::new("And {} more groups", "Und {} weitere Gruppen");
+const ONE_MORE_GROUP: Text = Text::new("And one more group", "Und eine weitere Gruppe");
 const GROUP: Text = Text::new("Group", "Gruppe");
 const AREAS: Text = Text::new("Your areas", "Ihre Bereiche");
 /// Number of groups in the chart.
@@ -53,9 +55,7 @@ async fn show(page: PageContext) -> PageResult {
         return Ok(page.render(view));
     }
 
-    let chart = SectionPart::Chart(members_chart(&page, &entries));
-    let members = Section::new("members", "").part(chart);
-    Ok(page.render(view.section(members)))
+    Ok(page.render(view.section(members_section(&page, &entries))))
 }
 
 async fn numbers_section(page: &PageContext, groups: &[GroupEntry]) -> Result<Section, ApiError> {
@@ -75,6 +75,18 @@ async fn numbers_section(page: &PageContext, groups: &[GroupEntry]) -> Result<Se
         (page.t(RUNNING), number(queue.running.into())),
         (page.t(PODS), count(pods.len())),
     ]))
+}
+
+/// Returns the chart of the first groups, with a link to the list if there are more.
+fn members_section(page: &PageContext, groups: &[GroupEntry]) -> Section {
+    let chart = SectionPart::Chart(members_chart(page, groups));
+    let section = Section::new("members", "").part(chart);
+    let label = match groups.len().saturating_sub(MAX_BARS) {
+        0 => return section,
+        1 => page.t(ONE_MORE_GROUP).to_owned(),
+        count => page.fill(MORE_GROUPS, &[&count.to_string()]),
+    };
+    section.links(vec![Link { label, path: "admin/groups".to_owned() }])
 }
 
 fn members_chart(page: &PageContext, groups: &[GroupEntry]) -> Chart {

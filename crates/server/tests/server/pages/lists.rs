@@ -64,12 +64,15 @@ async fn groups_are_paged_sorted_and_searched(database: TestDatabase) {
     }
     let open = async |query: &str| ada.get(&format!("/admin/groups{query}")).await.text();
 
+    let overview = ada.get("/admin").await.text();
     let first_page = open("").await;
     let second_page = open(&next_page(&first_page).expect("a second page")).await;
     let descending_page = open("?sort=-name").await;
     let thirties_page = open("?search=TEAM+3&sort=-name").await;
     let empty_page = open("?search=zebra&lang=de").await;
 
+    // The chart has 30 of 61 groups.
+    assert!(overview.contains("admin/groups\">And 31 more groups</a>"), "{overview}");
     let first_teams = links(&first_page, "Team");
     let second_teams = links(&second_page, "Team");
     // A page has 50 rows. The first one is the default group.
