@@ -1,17 +1,17 @@
 //! Reading of accounts as members of groups.
 //!
-//! Pages continue after the value that a cursor carries: the time and id of an account,
-//! or its address in the orders by email address.
+//! Pages continue after the value that a cursor carries: that of the column which sorts
+//! them, and the id of an account.
 
-use diesel::dsl::{exists, max, not};
+use diesel::dsl::{case_when, exists, max, not};
 use diesel::prelude::*;
-use diesel::sql_types::Bool;
+use diesel::sql_types::{BigInt, Bool};
 use diesel_async::RunQueryDsl;
-use pia_kernel::{GroupId, Page, PageRequest, SortCursor, Timestamp, UserId};
+use pia_kernel::{GroupId, Page, PageRequest, SortCursor, SortValue, Timestamp, UserId};
 use pia_policy::{GroupMember, MemberFilter, MemberOrder};
 use pia_storage::schema::{accounts, passkeys, scim_users, sessions, totp_factors};
 use pia_storage::text_search::{like_containing, lower};
-use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, in_column_order, on_conn};
 
 /// Provider of accounts with a password.
 const LOCAL: &str = "local";
@@ -29,10 +29,18 @@ struct MemberRow {
     created_at: DbInstant,
 }
 
-/// Orders a boxed query of accounts, and lets it begin after a cursor, or after
-/// an address if addresses order it, on either backend.
+/// Number by which accounts are sorted by their status, as in [`MemberRow::status`].
+macro_rules! status {
+    () => {
+        case_when(accounts::deactivated_at.is_null(), 0_i64.into_sql::<BigInt>())
+            .otherwise(1_i64.into_sql::<BigInt>())
+    };
+}
+
+/// Orders a boxed query of accounts, and lets it begin after the time and id, the address,
+/// or the cursor of a page, on either backend.
 macro_rules! in_order {
-    ($query:expr, $order:expr, $after:expr, $email:expr) => {{
+    ($query:expr, $order:expr, $after:expr, $email:expr, $cursor:expr) => {{
         let mut query = $query;
         match $order {
             MemberOrder::Newest => {
@@ -61,6 +69,14 @@ macro_rules! in_order {
                 }
                 query.order(accounts::email_folded.desc())
             }
+            MemberOrder::Role | MemberOrder::RoleDescending => in_column_order!(
+                query, $order == MemberOrder::RoleDescending, $cursor,
+                (accounts::role, accounts::id), it => it.text()
+            ),
+            MemberOrder::Status | MemberOrder::StatusDescending => in_column_order!(
+                query, $order == MemberOrder::StatusDescending, $cursor,
+                (status!(), accounts::id), it => it.number()
+            ),
         }
     }};
 }
@@ -108,11 +124,10 @@ pub(crate) async fn page_of(
                 .filter(not(exists(passkey)));
         }
 
-        query = in_order!(query, filter.order, after, email);
+        query = in_order!(query, filter.order, after, email, page.after);
         query.limit(limit).select(MemberRow::as_select()).load(conn).await?
     })?;
-    let is_by_email = filter.order.is_by_email();
-    let page = page.into_page(rows, |it: &MemberRow| it.cursor(is_by_email));
+    let page = page.into_page(rows, |it: &MemberRow| it.cursor(filter.order));
 
     Ok(Page { items: page.items.into_iter().map(Into::into).collect(), next: page.next })
 }
@@ -167,12 +182,24 @@ pub(crate) async fn ids(db: &Database, group: GroupId) -> Result<Vec<(UserId, St
 }
 
 impl MemberRow {
-    fn cursor(&self, is_by_email: bool) -> SortCursor {
-        if is_by_email {
-            SortCursor::at_text(&self.email_folded, self.id.0)
-        } else {
-            SortCursor::at_time(self.created_at.0, self.id.0)
+    /// Returns the position of an account in an order.
+    fn cursor(&self, order: MemberOrder) -> SortCursor {
+        let id = self.id.0;
+        match order {
+            MemberOrder::Newest | MemberOrder::Oldest => SortCursor::at_time(self.created_at.0, id),
+            MemberOrder::Email | MemberOrder::EmailDescending => {
+                SortCursor::at_text(&self.email_folded, id)
+            }
+            MemberOrder::Role | MemberOrder::RoleDescending => SortCursor::at_text(&self.role, id),
+            MemberOrder::Status | MemberOrder::StatusDescending => {
+                SortCursor { value: SortValue::Number(self.status()), id }
+            }
         }
+    }
+
+    /// Returns 0 for an active account, 1 for a deactivated one.
+    fn status(&self) -> i64 {
+        i64::from(self.deactivated_at.is_some())
     }
 }
 

@@ -245,7 +245,7 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
     let is_admin = is_admin(page);
     let search = page.query("search");
     let order = super::users::member_order(page);
-    let request = page.sorted_paging(order.is_by_email())?;
+    let request = page.sorted_paging(order.is_by_text())?;
 
     page.run(|api| async move {
         let entry = api.groups.find(id).await?;

@@ -55,7 +55,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext) -> PageResult {
     let filter = requested_filter(&page);
-    let request = page.sorted_paging(filter.order.is_by_email())?;
+    let request = page.sorted_paging(filter.order.is_by_text())?;
     let members = page.run(|api| async move { api.groups.members(filter, request).await }).await?;
     let groups = GroupNames::load(&page).await?;
     let search = search_form(&page, SEARCH, "admin/users", filter_fields(&page, &groups));
@@ -131,6 +131,10 @@ pub(super) fn member_order(page: &PageContext) -> MemberOrder {
     match page.query("sort").as_str() {
         "email" => MemberOrder::Email,
         "-email" => MemberOrder::EmailDescending,
+        "role" => MemberOrder::Role,
+        "-role" => MemberOrder::RoleDescending,
+        "status" => MemberOrder::Status,
+        "-status" => MemberOrder::StatusDescending,
         CREATED => MemberOrder::Oldest,
         _ => MemberOrder::Newest,
     }
@@ -143,7 +147,7 @@ pub(super) fn user_columns(page: &PageContext) -> Vec<String> {
 
 /// Returns the links of these headings.
 pub(super) fn sort_links(page: &PageContext) -> Vec<Option<SortLink>> {
-    page.sort_links(&["email", "", "", CREATED])
+    page.sort_links(&["email", "role", "status", CREATED])
 }
 
 /// Returns the row of a user.

@@ -41,8 +41,10 @@ pub(crate) struct MemberQuery {
     /// `true` for accounts with a password that have neither an authenticator app
     /// nor a passkey.
     without_factor: Option<bool>,
-    /// `email` or `-email` for the order of addresses, ascending or descending;
-    /// `created` for the oldest account first; `-created`, the default, for the newest.
+    /// `email` or `-email` for the order of addresses, ascending or descending; `role` or
+    /// `-role` for that of roles; `status` for active accounts first, `-status` for
+    /// deactivated ones; `created` for the oldest account first; `-created`, the default,
+    /// for the newest.
     sort: Option<String>,
 }
 
@@ -86,7 +88,7 @@ async fn page_of(
         is_without_factor: query.without_factor.unwrap_or_default(),
         order: parse_order(query.sort.as_deref())?,
     };
-    let page = page.sorted_by(filter.order.is_by_email())?;
+    let page = page.sorted_by(filter.order.is_by_text())?;
     let page = api.run(|api| async move { api.groups.members(filter, page).await }).await?;
     Ok(Json(MemberPage {
         items: page.items.into_iter().map(Into::into).collect(),
@@ -111,9 +113,14 @@ fn parse_order(sort: Option<&str>) -> Result<MemberOrder, ApiError> {
         Some("created") => Ok(MemberOrder::Oldest),
         Some("email") => Ok(MemberOrder::Email),
         Some("-email") => Ok(MemberOrder::EmailDescending),
+        Some("role") => Ok(MemberOrder::Role),
+        Some("-role") => Ok(MemberOrder::RoleDescending),
+        Some("status") => Ok(MemberOrder::Status),
+        Some("-status") => Ok(MemberOrder::StatusDescending),
         Some(_) => {
             let field = "sort".to_owned();
-            let message = "Choose one of created, -created, email, -email.".to_owned();
+            let message = "Choose one of created, email, role and status, or one of them after -.";
+            let message = message.to_owned();
             Err(ApiError::invalid(vec![FieldError { field, code: "unknown", message }]))
         }
     }

@@ -52,11 +52,19 @@ pub enum MemberOrder {
     Email,
     /// Email address, in descending order.
     EmailDescending,
+    /// Name of the role, in ascending order.
+    Role,
+    /// Name of the role, in descending order.
+    RoleDescending,
+    /// Active accounts first.
+    Status,
+    /// Deactivated accounts first.
+    StatusDescending,
 }
 
 impl MemberOrder {
-    /// Returns whether members are sorted by their email addresses, which cursors carry.
-    pub fn is_by_email(self) -> bool {
-        matches!(self, Self::Email | Self::EmailDescending)
+    /// Returns whether members are sorted by a text, which cursors carry.
+    pub fn is_by_text(self) -> bool {
+        matches!(self, Self::Email | Self::EmailDescending | Self::Role | Self::RoleDescending)
     }
 }

@@ -216,8 +216,8 @@ pub trait GroupStore: Send + Sync {
     async fn find_named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
 
     /// Loads a page of the selected members, after the one that the cursor names.
-    /// Its cursors carry the address of an account in the orders by email address, and
-    /// else its time of creation, so that a page after a deleted account begins there.
+    /// Its cursors carry the value of an account by which members are sorted, so that a page
+    /// after a deleted account begins there.
     async fn members(
         &self,
         filter: MemberFilter,

@@ -249,6 +249,10 @@ async fn users_are_listed_in_the_orders_of_the_console(database: TestDatabase) {
         ("-email", ["eve", "bob", "ada"]),
         ("created", ["ada", "eve", "bob"]),
         ("-created", ["bob", "eve", "ada"]),
+        ("role", ["ada", "eve", "bob"]),
+        ("-role", ["bob", "eve", "ada"]),
+        ("status", ["ada", "eve", "bob"]),
+        ("-status", ["bob", "eve", "ada"]),
     ] {
         let page = console.get(&format!("/api/admin/users?sort={sort}")).await.body;
         let items = page["items"].as_array().expect("items").iter();

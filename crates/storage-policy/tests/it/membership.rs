@@ -19,6 +19,7 @@ use crate::people::{
 
 pia_testkit::contract! {
     members_are_paged_in_each_order,
+    members_are_paged_by_role_and_status,
     a_page_after_a_deleted_account_begins_at_its_position,
     addresses_of_many_users_are_loaded_at_once,
     the_last_use_of_users_is_that_of_any_session,
@@ -72,6 +73,39 @@ async fn members_are_paged_in_each_order(db: Database) {
 
         assert_eq!(all.collect::<Vec<_>>(), expected.map(|it| users[it]), "{order:?}");
         assert_eq!(second.next, None, "{order:?}");
+    }
+}
+
+async fn members_are_paged_by_role_and_status(db: Database) {
+    let groups = SqlGroups::new(db.clone());
+    let users: [UserId; 5] = people(&db).await;
+    let is_admin = diesel::update(accounts::table.find(DbUid(users[3].0)));
+    let is_admin = is_admin.set(accounts::role.eq("admin"));
+    let ids = [users[1], users[4]].map(|it| DbUid(it.0));
+    let deactivated = diesel::update(accounts::table.filter(accounts::id.eq_any(ids)));
+    let deactivated = deactivated.set(accounts::deactivated_at.eq(DbInstant(START)));
+    let changed: Result<usize, DbError> = on_conn!(db.writer(), |conn| {
+        is_admin.execute(conn).await? + deactivated.execute(conn).await?
+    });
+    assert_eq!(changed.unwrap(), 3);
+
+    for (order, expected) in [
+        (MemberOrder::Role, [3, 0, 1, 2, 4]),
+        (MemberOrder::RoleDescending, [4, 2, 1, 0, 3]),
+        (MemberOrder::Status, [0, 2, 3, 1, 4]),
+        (MemberOrder::StatusDescending, [4, 1, 3, 2, 0]),
+    ] {
+        let mut found = Vec::new();
+        let mut after = None;
+        for _ in 0..3 {
+            let filter = MemberFilter { order, ..MemberFilter::default() };
+            let page = groups.members(filter, PageRequest { after, limit: 2 }).await.unwrap();
+            found.extend(page.items.iter().map(|it| it.user));
+            after = page.next;
+        }
+
+        assert_eq!(found, expected.map(|it| users[it]), "{order:?}");
+        assert_eq!(after, None, "{order:?}");
     }
 }
 

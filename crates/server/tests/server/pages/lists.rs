@@ -12,7 +12,7 @@ use super::visitor::{ADA, Visitor, start_with_admin};
 on_both_databases!(
     groups_are_paged_sorted_and_searched,
     lists_are_sorted_by_each_column,
-    users_are_sorted_by_address_and_age,
+    users_are_sorted_by_each_of_their_columns,
     users_are_selected_by_role_status_and_factor,
     users_are_selected_by_group,
     the_last_use_of_sessions_of_users_is_listed,
@@ -121,7 +121,7 @@ async fn lists_are_sorted_by_each_column(database: TestDatabase) {
     }
 }
 
-async fn users_are_sorted_by_address_and_age(database: TestDatabase) {
+async fn users_are_sorted_by_each_of_their_columns(database: TestDatabase) {
     let app = start_with_admin(TestConfig::on(database)).await;
     let [bob, zoe] = ["bob@example.org", "zoe@example.org"];
     app.sign_up(zoe).await;
@@ -134,12 +134,16 @@ async fn users_are_sorted_by_address_and_age(database: TestDatabase) {
         ("?sort=-created", [bob, zoe, ADA]),
         ("?sort=email", [ADA, bob, zoe]),
         ("?sort=-email&search=example", [zoe, bob, ADA]),
+        ("?sort=role", [ADA, zoe, bob]),
+        ("?sort=-role", [bob, zoe, ADA]),
+        ("?sort=status", [ADA, zoe, bob]),
+        ("?sort=-status", [bob, zoe, ADA]),
     ] {
         for path in ["/admin/users", "/admin/groups/00000000-0000-7000-8000-000000000001"] {
             let list = ada.get(&format!("{path}{query}")).await.text();
 
             assert_eq!(account_links(&list), expected, "{path}{query}");
-            assert_eq!(sort_links(&list), 2, "{path}{query}: {list}");
+            assert_eq!(sort_links(&list), 4, "{path}{query}: {list}");
             assert!(!list.contains("First page"), "{path}{query}: {list}");
         }
     }
