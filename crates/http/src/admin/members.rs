@@ -7,6 +7,7 @@ use pia_policy::{GroupMember, MemberFilter, MemberOrder};
 use pia_web::{ApiError, FieldError, PathId, SortedPaging};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use uuid::Uuid;
 
 use crate::{Api, HttpError};
 
@@ -34,6 +35,8 @@ pub(crate) async fn members(
 pub(crate) struct MemberQuery {
     /// Part of the email address or name, in any case.
     search: Option<String>,
+    /// Group of the users. The members of a group are those of the path.
+    group: Option<Uuid>,
     /// `user`, `kb_manager`, `org_manager` or `admin`.
     role: Option<String>,
     /// `true` for active accounts, `false` for deactivated ones.
@@ -81,7 +84,7 @@ async fn page_of(
     page: SortedPaging,
 ) -> Result<Json<MemberPage>, HttpError> {
     let filter = MemberFilter {
-        group,
+        group: group.or(query.group.map(GroupId)),
         search: query.search.unwrap_or_default(),
         role: query.role.as_deref().map(parse_role).transpose()?,
         is_active: query.is_active,

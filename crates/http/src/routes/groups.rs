@@ -134,7 +134,7 @@ fn users() -> Route {
         "Lists the users of the server, newest account first.",
         Some(wire::<members::MemberQuery>),
         ResponseDoc::Page(wire::<members::MemberPage>),
-        &[],
+        &[UNKNOWN],
     );
     read("/api/admin/users", docs, |route| route.to(members::users))
 }

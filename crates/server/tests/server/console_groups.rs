@@ -118,6 +118,14 @@ async fn a_moved_user_is_in_the_group_from_the_next_request(database: TestDataba
     assert_eq!(move_response.status, 200, "{}", move_response.text());
 
     assert_eq!(console.get("/api/admin/session").await.body["groupId"], json!(sales));
+    for (group, expected) in [(sales.as_str(), json!(user)), (DEFAULT_GROUP, Value::Null)] {
+        let users = console.get(&format!("/api/admin/users?group={group}")).await.body;
+        assert_eq!(users["items"][0]["id"], expected, "{group}");
+    }
+    for (group, refusal) in [("x", (400, "validation_failed")), (user, (404, "not_found"))] {
+        let refused = console.get(&format!("/api/admin/users?group={group}")).await;
+        assert_eq!(refused.refusal(), refusal, "{group}");
+    }
     let in_use = console.write("DELETE", &format!("{GROUPS}/{sales}"), Value::Null).await;
     assert_eq!(in_use.refusal(), (409, "group_in_use"));
     assert_eq!(in_use.body["usedBy"], json!({ "members": 1 }));
