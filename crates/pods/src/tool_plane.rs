@@ -179,13 +179,16 @@ impl ToolPlane {
 
     /// Runs a skill on the first pod that advertises it and is not busy, if its
     /// connector is still granted to the caller's group, and reports its progress.
-    /// Each run is audited as a call.
+    /// Each run is audited as a call. As with `call`, the pod is told to cancel it when
+    /// `gone` ends first.
     pub async fn run_skill(
         &self,
         caller: ToolCaller,
         skill: HostedSkill,
         progress: ProgressSink,
+        gone: impl Future<Output = ()> + Send,
     ) -> Result<PodReply, SkillCallError> {
+        let mut gone = pin!(gone.fuse());
         let HostedSkill { connector, name, material, timeout } = skill;
         let pods =
             self.granted.of(caller.group).await.map_err(|_err| ToolCallError::Unavailable)?;
@@ -203,7 +206,8 @@ impl ToolPlane {
                 timeout: pod_limit.map_or(timeout, |it| it.min(timeout)),
             };
             let started_at = self.clock.now();
-            let reply = self.link.call(pod.id, call, progress.clone()).await;
+            let call = self.link.call(pod.id, call, progress.clone());
+            let reply = unless_gone(call, &mut gone).await;
             let ended_call =
                 EndedCall { user: caller.user, pod, target: &name, started_at, result: &reply };
             self.record(ended_call).await;
@@ -262,10 +266,7 @@ impl ToolPlane {
         let started_at = self.clock.now();
         // Chats show no progress of tools.
         let call = self.link.call(pod.id, call, ProgressSink::default());
-        let mut result = match select(call, gone).await {
-            Either::Left((result, _)) => result,
-            Either::Right(((), _)) => Err(ToolCallError::Lost),
-        };
+        let mut result = unless_gone(call, gone).await;
 
         if let (Ok(reply), Some(schema)) = (&result, &tool.output_schema)
             && !reply.is_error
@@ -332,6 +333,17 @@ impl ToolPlane {
             json!({ "tool": target, "milliseconds": milliseconds, "outcome": outcome_name });
         let record = CallRecord { pod: pod.id, outcome, milliseconds };
         self.registry.record(record, effects.with_changes(None, Some(&change))).await;
+    }
+}
+
+/// Returns the reply of a call, or `Lost` if its caller goes away before.
+async fn unless_gone(
+    call: impl Future<Output = Result<PodReply, ToolCallError>> + Unpin,
+    gone: &mut (impl Future<Output = ()> + Unpin),
+) -> Result<PodReply, ToolCallError> {
+    match select(call, gone).await {
+        Either::Left((reply, _)) => reply,
+        Either::Right(((), _)) => Err(ToolCallError::Lost),
     }
 }
 

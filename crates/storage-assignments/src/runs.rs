@@ -155,6 +155,10 @@ impl RunStore for SqlAssignments {
         self.open_or_release(claimed_row, now).await
     }
 
+    async fn holds(&self, claim: RunClaim) -> Result<bool, Unavailable> {
+        Ok(self.holds_claim(claim).await?)
+    }
+
     async fn change(&self, claim: RunClaim, change: RunChange) -> Result<bool, Unavailable> {
         self.change_run(claim, change).await
     }

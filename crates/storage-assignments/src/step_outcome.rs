@@ -94,6 +94,13 @@ impl HeldRow {
 }
 
 impl SqlAssignments {
+    /// Returns whether a claim still holds.
+    pub(crate) async fn holds_claim(&self, claim: RunClaim) -> Result<bool, DbError> {
+        let query = of_claim!(claim).count();
+        let count: i64 = on_conn!(self.all_rows.reader(), |conn| query.get_result(conn).await?)?;
+        Ok(count > 0)
+    }
+
     /// Ends a claim: any worker may claim the run from `due_at`.
     pub(crate) async fn release(&self, claim: RunClaim, due_at: Timestamp) -> Result<(), DbError> {
         let release_columns = (

@@ -54,6 +54,10 @@ pub trait RunStore: Send + Sync {
         started: NewEvent,
     ) -> Result<Option<Run>, Unavailable>;
 
+    /// Returns whether a claim is valid and its assignment is `Running`. A claim that
+    /// was lost is never valid again.
+    async fn holds(&self, claim: RunClaim) -> Result<bool, Unavailable>;
+
     /// Stores the events, tokens and outcome of a run. Returns false, and stores
     /// nothing, if the claim is lost.
     async fn change(&self, claim: RunClaim, change: RunChange) -> Result<bool, Unavailable>;

@@ -30,6 +30,13 @@ impl StepProgress {
         Self { store, clock, claim: run.claim, step: run.step_count, appended: Arc::default() }
     }
 
+    /// Returns whether the outcome of the step will be accepted. It will not once the
+    /// run has ended or another worker has claimed it. A store that is not available
+    /// counts as yes.
+    pub async fn is_claimed(&self) -> bool {
+        self.store.holds(self.claim).await.unwrap_or(true)
+    }
+
     /// Appends an event with a sentence for a person, up to a hundred in a step. A
     /// failure is logged: the step goes on without the event.
     pub async fn append(&self, message: &str) {
@@ -52,6 +59,8 @@ impl StepProgress {
 #[cfg(test)]
 mod tests {
     use std::sync::Mutex;
+
+    use pia_kernel::Unavailable;
 
     use super::*;
     use crate::MockRunStore;
@@ -76,5 +85,18 @@ mod tests {
         let mut distinct_keys = keys.lock().unwrap().clone();
         distinct_keys.dedup();
         assert_eq!(distinct_keys.len(), 100);
+    }
+
+    #[tokio::test]
+    async fn a_step_goes_on_while_the_store_is_not_available() {
+        for (answer, expected) in [(Some(true), true), (Some(false), false), (None, true)] {
+            let mut store = MockRunStore::new();
+            store.expect_holds().returning(move |_| {
+                answer.ok_or_else(|| Unavailable::new("database", std::fmt::Error))
+            });
+            let progress = StepProgress::new(Arc::new(store), clock(), &new_run());
+
+            assert_eq!(progress.is_claimed().await, expected, "{answer:?}");
+        }
     }
 }

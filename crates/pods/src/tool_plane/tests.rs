@@ -155,7 +155,7 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
     let progress = Arc::new(Mutex::new(Vec::new()));
     let reports = Arc::clone(&progress);
     let sink = ProgressSink::new(move |it| reports.lock().unwrap().push(it));
-    let run = async |it| tool_plane.run_skill(caller(), skill(it), sink.clone()).await;
+    let run = async |it| tool_plane.run_skill(caller(), skill(it), sink.clone(), pending()).await;
 
     assert_eq!(run(own_connector).await.unwrap().into_text(), "To Rome.");
     assert_eq!(*progress.lock().unwrap(), ["Halfway."]);

@@ -20,10 +20,13 @@ use pia_kernel::{Unavailable, UserId};
 use pia_pods::{HostedSkill, ProgressSink, SkillCallError, ToolCallError, ToolCaller, ToolPlane};
 use serde_json::json;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
+use tokio_util::sync::CancellationToken;
 
 /// Minimum time between two events of the progress of a step.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval of looking whether the run of a step has ended.
+const CLAIM_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Models of the AI proxy, called in the user's name and on the user's budget.
 pub(crate) struct ProxySteps {
@@ -53,7 +56,8 @@ impl ProxySteps {
         }))
     }
 
-    /// Runs a skill on a pod. Its response has the form of a model's.
+    /// Runs a skill on a pod, which is told to cancel it when the run has ended. Its
+    /// response has the form of a model's.
     async fn run_on_pod(
         &self,
         caller: ToolCaller,
@@ -65,8 +69,10 @@ impl ProxySteps {
         let skill = HostedSkill { connector, name: skill, material, timeout };
         let (sender, reports) = watch::channel(String::new());
         let sink = ProgressSink::new(move |it| drop(sender.send_replace(it)));
-        let run = self.pods.run_skill(caller, skill, sink);
-        let reply = with_progress(run, reports, progress).await.map_err(|err| pod_error(&err))?;
+        let gone = CancellationToken::new();
+        let run = self.pods.run_skill(caller, skill, sink, gone.cancelled());
+        let reply = with_progress(run, reports, progress, &gone).await;
+        let reply = reply.map_err(|err| pod_error(&err))?;
         let is_error = reply.is_error;
         let text = reply.into_text();
         if is_error {
@@ -128,25 +134,37 @@ impl StepExecutor for ProxySteps {
 
 /// Runs a skill, and appends the reports of its pod to the progress of the step: of
 /// those that follow each other quickly, the last. They become rarer the longer it
-/// takes, so that a day has fewer events than a step may have.
+/// takes, so that a day has fewer events than a step may have. Sets `gone`, which ends
+/// the skill, once its outcome would not be accepted.
 async fn with_progress<T>(
     run: impl Future<Output = T>,
     mut reports: watch::Receiver<String>,
     progress: &StepProgress,
+    gone: &CancellationToken,
 ) -> T {
     let mut run = pin!(run);
     let started_at = Instant::now();
     let mut due_at = started_at;
+    let mut check = interval_at(started_at + CLAIM_INTERVAL, CLAIM_INTERVAL);
+    check.set_missed_tick_behavior(MissedTickBehavior::Delay);
+
     loop {
-        tokio::select! {
+        let is_reported = tokio::select! {
             biased;
             reply = &mut run => return reply,
-            () = reported(&mut reports, due_at) => {}
-        }
+            () = reported(&mut reports, due_at) => true,
+            _ = check.tick() => false,
+        };
+
         // Outside of `select!`: what the database has begun must not be dropped.
-        let report = reports.borrow_and_update().clone();
-        progress.append(&report).await;
-        due_at = Instant::now() + PROGRESS_INTERVAL.max(started_at.elapsed() / 10);
+        if is_reported {
+            let report = reports.borrow_and_update().clone();
+            progress.append(&report).await;
+            due_at = Instant::now() + PROGRESS_INTERVAL.max(started_at.elapsed() / 10);
+        } else if !progress.is_claimed().await {
+            gone.cancel();
+            return run.await;
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Pods from end to end, with the official SignalR client as a pod.
 
+mod cancellation;
+
 use std::process::Stdio;
 use std::time::Duration;
 

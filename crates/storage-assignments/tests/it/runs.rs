@@ -190,7 +190,10 @@ async fn a_lost_claim_changes_nothing(db: Database) {
     assert!(is_held(&db, taken_run.claim).await);
 
     let cancellation = forced_end(EventKind::Cancelled, lease_end);
+    assert!(!store.holds(run_of_dead.claim).await.unwrap());
+    assert!(store.holds(taken_run.claim).await.unwrap());
     assert!(store.cancel(user, run_of_dead.claim.id, cancellation).await.unwrap());
+    assert!(!store.holds(taken_run.claim).await.unwrap());
     assert!(!store.change(taken_run.claim, completion(lease_end)).await.unwrap());
 }
 

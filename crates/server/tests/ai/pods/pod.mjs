@@ -31,6 +31,7 @@ connection.on('Call', async ({ callId, tool: name, arguments: given }) => {
 });
 connection.on('RunSkill', async ({ callId, skill, material }) => {
   print(`skill ${skill}`);
+  if (material.includes('forever')) return new Promise(() => print(`waits ${callId}`));
   await connection.invoke('Progress', { callId, message: 'Packing.' });
   await new Promise((resolve) => { setTimeout(resolve, 500); });
   return { content: `# Plan\n\n${material.includes('move') ? 'Move on Friday.' : 'Nothing.'}` };
