@@ -57,7 +57,7 @@ pub use ports::webhook_sender::{WebhookError, WebhookSender};
 pub use ports::webhook_store::WebhookStore;
 pub use recurrence::{CatchUp, Recurrence};
 pub use run::{Attempt, FailureCode, Run, RunChange, RunClaim, RunFailure, RunOutcome, WorkerId};
-pub use runs::{Advance, Runs, StepProgress};
+pub use runs::{Advance, Runs, StepProgress, UserSteps};
 pub use schedule::{LastStart, Schedule, ScheduleEntry, SkipReason};
 pub use schedules::{ScheduleDraft, Schedules};
 pub use settings::AssignmentSettings;

@@ -8,6 +8,7 @@
 
 mod progress;
 mod prompt;
+mod user_steps;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use std::time::Duration;
 use pia_kernel::{AssignmentId, Clock, LiveSetting, Timestamp, Unavailable};
 
 pub use progress::StepProgress;
+pub use user_steps::UserSteps;
 
 use crate::event::{EventKind, NewEvent, StepDetail};
 use crate::ports::run_store::RunStore;
@@ -47,6 +49,8 @@ pub struct Runs {
     pub settings: LiveSetting<AssignmentSettings>,
     /// Clock that stamps changes and delays.
     pub clock: Arc<dyn Clock>,
+    /// Steps in progress: a user has at most as many as unfinished assignments.
+    pub user_steps: UserSteps,
 }
 
 /// State of a run after a step.
@@ -85,10 +89,17 @@ impl Runs {
     ///
     /// If the run has ended meanwhile, or another worker has claimed it, the
     /// outcome is dropped and its tokens count as abandoned. A step whose
-    /// worker disappears is executed again.
+    /// worker disappears is executed again. The run waits while steps of assignments
+    /// that have ended use all that the user may have in progress.
     pub async fn advance(&self, run: Run) -> Result<Advance, Unavailable> {
         let claim = run.claim;
-        let StepEnd { change, advance } = self.step(run).await?;
+        let in_progress = self.user_steps.begin(run.user, self.settings.get().max_per_user);
+        let StepEnd { change, advance } = if in_progress.is_some() {
+            self.step(run).await?
+        } else {
+            self.not_executed(&run, StepError::Busy { retry_after: None })
+        };
+
         let tokens = change.tokens.saturating_add(change.abandoned);
         if self.store.change(claim, change).await? {
             return Ok(advance);

@@ -32,6 +32,7 @@ fn scene_with(
         steps: Arc::new(steps),
         settings: settings(),
         clock: clock(),
+        user_steps: UserSteps::default(),
     };
     Scene { runs, changes }
 }
@@ -178,4 +179,22 @@ async fn a_user_without_models_ends_the_run() {
 
     assert_eq!(scene.runs.advance(new_run()).await.unwrap(), Advance::Ended);
     assert_eq!(failure(&scene.last()), Some(FailureCode::NotPermitted));
+}
+
+#[tokio::test]
+async fn a_run_waits_for_steps_of_assignments_that_have_ended() {
+    let scene = scene_with(Some(&[]), |_| Ok(response("done")));
+    let run = new_run();
+    let limit = AssignmentSettings::default().max_per_user;
+    let begin = || scene.runs.user_steps.begin(run.user, limit);
+    let in_progress: Vec<_> = (0..limit).filter_map(|_| begin()).collect();
+
+    assert_eq!(scene.runs.advance(run.clone()).await.unwrap(), Advance::Repeat(FIRST_DELAY));
+    let outcome = RunOutcome::Released { due_at: NOW + FIRST_DELAY, attempt: Attempt::Postponed };
+    assert_eq!(scene.last().outcome, outcome);
+    let other_run = new_run();
+    assert!(matches!(scene.runs.advance(other_run).await.unwrap(), Advance::Continue(_)));
+
+    drop(in_progress);
+    assert!(matches!(scene.runs.advance(run).await.unwrap(), Advance::Continue(_)));
 }

@@ -13,8 +13,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assignments::{
     AssignmentSettings, AssignmentStore, Assignments, OperatorStore, RunStore, Runs, SkillMode,
-    StepError, StepExecutor, StepProgress, StepRequest, StepResponse, StopMode, WorkerId,
-    WorkflowEngine,
+    StepError, StepExecutor, StepProgress, StepRequest, StepResponse, StopMode, UserSteps,
+    WorkerId, WorkflowEngine,
 };
 use pia_identity::DEFAULT_GROUP;
 use pia_kernel::{AssignmentId, Clock, LiveSetting, SideEffects, SystemClock, Unavailable, UserId};
@@ -69,6 +69,7 @@ impl Plane {
             steps: Arc::new(ReadySteps),
             settings: settings.clone(),
             clock: Arc::clone(&clock) as _,
+            user_steps: UserSteps::default(),
         };
 
         let administration = pia_assignments::AssignmentAdministration {

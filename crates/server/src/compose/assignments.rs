@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pia_assignments::{
     AssignmentAdministration, AssignmentSettings, AssignmentStore, Assignments, OperatorStore,
-    RunStore, Runs, Schedules, Upkeep, Webhooks,
+    RunStore, Runs, Schedules, Upkeep, UserSteps, Webhooks,
 };
 use pia_assistant::{Chat, Gateway};
 use pia_http::AssignmentsApi;
@@ -51,6 +51,7 @@ impl AssignmentParts {
             steps: Arc::new(ProxySteps { chat: Chat::new(gateway.clone()), accounts, pods }),
             settings: settings.clone(),
             clock: base.clock(),
+            user_steps: UserSteps::default(),
         };
         let Workflow { engine, start_worker } = Workflow::compose(base, runs, &sql)?;
         let administration = AssignmentAdministration {

@@ -8,8 +8,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assignments::{
     AssignmentCreationOutcome, AssignmentDetails, AssignmentSettings, AssignmentStatus,
-    AssignmentStore, EventKind, ForcedEnd, NewAssignment, NewEvent, Runs, Skill, Upkeep, WorkerId,
-    WorkflowEngine, built_in_skills,
+    AssignmentStore, EventKind, ForcedEnd, NewAssignment, NewEvent, Runs, Skill, Upkeep, UserSteps,
+    WorkerId, WorkflowEngine, built_in_skills,
 };
 use pia_kernel::{AssignmentId, Clock, LiveSetting, Secret, SideEffects, SystemClock, UserId};
 use pia_sealing::{MasterKeys, Sealer};
@@ -186,9 +186,11 @@ pub(crate) fn temporal_worker(
         steps: script,
         settings: LiveSetting::new(AssignmentSettings {
             max_steps: 50,
+            max_per_user: 50,
             ..AssignmentSettings::default()
         }),
         clock: Arc::new(SystemClock),
+        user_steps: UserSteps::default(),
     };
     TemporalWorker { engine, runs, id: WorkerId(Uuid::now_v7()), concurrency: 4 }
 }

@@ -15,6 +15,7 @@ over_each_engine!(
     a_cancelled_step_counts_as_abandoned,
     a_terminated_assignment_names_the_reason,
     a_user_has_as_many_unfinished_assignments_as_are_permitted,
+    cancelled_steps_leave_room_for_other_users,
     a_failed_step_is_repeated_and_then_gives_up,
     the_token_ceiling_ends_a_run,
     switched_off_nothing_is_accepted_and_old_ones_are_read,
@@ -78,6 +79,31 @@ async fn a_user_has_as_many_unfinished_assignments_as_are_permitted(database: Te
 
     client.post(&format!("{first}/cancel"), &Value::Null).await;
     hand_over(&client, "brief").await;
+}
+
+async fn cancelled_steps_leave_room_for_other_users(database: TestDatabase) {
+    let upstream = Peer::start().await;
+    let (app, _, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let other_client = app.sign_up("other@example.com").await;
+    let mut calls = Vec::new();
+    for _ in 0..2 {
+        let path = accepted(&client, "research").await;
+        calls.push(upstream.call().await);
+        assert_eq!(client.post(&format!("{path}/cancel"), &Value::Null).await.status, 204);
+    }
+
+    // As many as the worker has left.
+    let waiting_path = accepted(&client, "research").await;
+    accepted(&client, "research").await;
+    let other_path = accepted(&other_client, "research").await;
+    upstream.call().await.write(answered()).await;
+    assert_eq!(ended(&other_client, &other_path).await["status"], "Completed");
+
+    for mut call in calls {
+        call.write(answered()).await;
+        upstream.call().await.write(answered()).await;
+    }
+    assert_eq!(ended(&client, &waiting_path).await["status"], "Completed");
 }
 
 async fn a_failed_step_is_repeated_and_then_gives_up(database: TestDatabase) {
