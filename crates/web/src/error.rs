@@ -79,14 +79,15 @@ struct ErrorParts {
 }
 
 impl ApiError {
-    /// Creates an error of a refused request.
+    /// Creates an error of a refused request. With 429 the client may try again soon,
+    /// unless the error sets another time.
     pub fn refused(status: StatusCode, code: &'static str, message: impl fmt::Display) -> Self {
         Self(Box::new(ErrorParts {
             status,
             code,
             message: message.to_string(),
             fields: Map::new(),
-            retry_after: None,
+            retry_after: (status == StatusCode::TOO_MANY_REQUESTS).then_some(RETRY_SOON),
             allow: None,
             is_final: false,
             closes: false,
@@ -194,7 +195,6 @@ impl ApiError {
     pub(crate) fn too_many_bodies() -> Self {
         let message = "Too much of yours is being uploaded at once: wait until one upload ends.";
         Self::refused(StatusCode::TOO_MANY_REQUESTS, "rate_limited", message)
-            .retry_after(RETRY_SOON)
     }
 
     pub(crate) fn too_large(limit: usize) -> Self {

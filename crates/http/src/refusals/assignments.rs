@@ -1,10 +1,15 @@
 //! HTTP errors of assignments, schedules and operators.
 
+use std::time::Duration;
+
 use actix_web::http::StatusCode;
 use pia_assignments::{EnqueueError, EnvelopeError, OperatorError, ScheduleError};
 use pia_web::{ApiError, FieldError, RETRY_SOON};
 
 use crate::HttpError;
+
+/// Time in which an unfinished assignment may end.
+const RETRY_UNFINISHED: Duration = Duration::from_secs(5);
 
 impl From<EnqueueError> for HttpError {
     fn from(err: EnqueueError) -> Self {
@@ -15,7 +20,8 @@ impl From<EnqueueError> for HttpError {
                 refused(StatusCode::BAD_REQUEST, envelope_code(&envelope))
             }
             EnqueueError::SkillNotGranted => refused(StatusCode::BAD_REQUEST, "skill_not_granted"),
-            EnqueueError::TooMany => refused(StatusCode::TOO_MANY_REQUESTS, "too_many_assignments"),
+            EnqueueError::TooMany => refused(StatusCode::TOO_MANY_REQUESTS, "too_many_assignments")
+                .retry_after(RETRY_UNFINISHED),
             EnqueueError::Gone => ApiError::not_found(),
             EnqueueError::NotStarted(cause) => {
                 tracing::warn!(error = %cause, "an assignment could not be started");

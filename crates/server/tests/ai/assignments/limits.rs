@@ -76,6 +76,7 @@ async fn a_user_has_as_many_unfinished_assignments_as_are_permitted(database: Te
 
     let response = enqueue(&client, "brief", &envelope("One more")).await;
     assert_eq!(response.refusal(), (429, "too_many_assignments"));
+    assert_eq!(response.header("retry-after"), Some("5"));
 
     client.post(&format!("{first}/cancel"), &Value::Null).await;
     hand_over(&client, "brief").await;
