@@ -1,8 +1,9 @@
 //! Command line: the command, and the settings that override all others.
 //!
 //! Switches, words and settings may stand in any order. Of several commands the one
-//! of the highest rank counts (`prefer`), so that `--help` always helps. Errors name
-//! the position of an argument, never the argument.
+//! of the highest rank counts (`prefer`), so that `--help` always helps; to migrate
+//! and to prepare a pod at once is refused. Errors name the position of an argument,
+//! never the argument.
 
 use std::iter::{Enumerate, Peekable};
 use std::path::PathBuf;
@@ -148,6 +149,11 @@ impl CommandLine {
                 let origin = format!("argument {} of the command line", index + 1);
                 errors.push(SettingError::of_source(origin, reason));
             }
+        }
+
+        if line.command == Command::MigrateOnly && line.provision.is_some() {
+            let reason = Reason::source("use either `--migrate-only` or `--provision-pod`");
+            errors.push(SettingError::of_source("the command line", reason));
         }
 
         let admin_command = admin.map(|it| it.command().map(Command::Admin));

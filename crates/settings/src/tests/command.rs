@@ -48,6 +48,24 @@ fn a_switch_selects_the_command() {
 }
 
 #[test]
+fn migrating_and_preparing_a_pod_are_refused_together() {
+    let provision = ["--provision-pod", "create", "--name", "clock"];
+    for arguments in [
+        [&["--migrate-only"][..], &provision].concat(),
+        [&provision[..], &["--migrate-only"]].concat(),
+    ] {
+        let message = parse(&arguments).unwrap_err().to_string();
+
+        let expected =
+            "SVC-CFG-001 the command line: use either `--migrate-only` or `--provision-pod`";
+        assert_eq!(message, expected);
+
+        let (command, _) = parse(&[&arguments[..], &["--help"]].concat()).unwrap();
+        assert_eq!(command, Command::Help);
+    }
+}
+
+#[test]
 fn a_setting_is_one_argument_or_two() {
     let (_, sources) =
         parse(&["--Ai:Model=a=b", "--Ai:ApiKey", "c", "--migrate-only", "--Ai:Endpoint="]).unwrap();
