@@ -94,7 +94,7 @@ async fn admin(sources: &Sources, command: AdminCommand) -> Result<(), Failure> 
 
 /// Prepares a pod. Standard output has its JSON object and nothing else.
 async fn provision(sources: &Sources, command: ProvisionCommand) -> Result<(), Failure> {
-    let config = sources.read_for_admin().map_err(Failure::Settings)?;
+    let config = sources.read_for_provisioning().map_err(Failure::Settings)?;
     let PodProvisioned { output, warnings } =
         provision_pod(&config, command, Arc::new(SystemClock)).await.map_err(Failure::Admin)?;
     for warning in warnings {

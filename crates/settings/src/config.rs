@@ -125,6 +125,15 @@ pub struct MigrationConfig {
     pub notices: Vec<Notice>,
 }
 
+/// Configuration of the preparation of a pod.
+#[derive(Debug, Clone)]
+pub struct ProvisionConfig {
+    /// Database.
+    pub database: DatabaseConfig,
+    /// File of the licence, for its features.
+    pub license: License,
+}
+
 /// Configuration of administration from the command line.
 #[derive(Debug, Clone)]
 pub struct AdminConfig {
@@ -249,6 +258,14 @@ impl MigrationConfig {
         let database = MigrationTargets::from_section(&mut all.section("Database"));
         let logging = Logging::from_section(&mut all.section("Logging"));
         Some(Self { database: database?, logging, notices: Vec::new() })
+    }
+}
+
+impl ProvisionConfig {
+    pub(crate) fn from_section(all: &mut Section<'_>) -> Option<Self> {
+        let database = DatabaseConfig::from_section(&mut all.section("Database"));
+        let license = License::from_section(&mut all.section("License"));
+        Some(Self { database: database?, license })
     }
 }
 

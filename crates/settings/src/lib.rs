@@ -75,7 +75,7 @@ pub use audit::Audit;
 pub use audit_command::AuditCommand;
 pub use base_url::BaseUrl;
 pub use command::{Command, USAGE};
-pub use config::{AdminConfig, Config, MigrationConfig};
+pub use config::{AdminConfig, Config, MigrationConfig, ProvisionConfig};
 pub use credits_command::CreditsCommand;
 pub use database::{DatabaseConfig, MigrationTargets};
 pub use encryption::Encryption;

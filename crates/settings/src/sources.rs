@@ -1,8 +1,8 @@
 //! Sources of settings.
 //!
-//! Three `load_…` and `read_…` methods serve the purposes of a process (`Config`,
-//! `AdminConfig`, `MigrationConfig`). All of them merge the layers, read, and report
-//! unknown keys, in `read_with`.
+//! The `load_…` and `read_…` methods serve the purposes of a process (`Config`,
+//! `AdminConfig`, `MigrationConfig`, `ProvisionConfig`). All of them merge the layers,
+//! read, and report unknown keys, in `read_with`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use super::error::{Reason, SettingError, SettingErrors};
 use super::layers::Layer;
 use super::section::{Layered, Outcome, Section};
 use crate::config::SECTIONS;
-use crate::{AdminConfig, Config, MigrationConfig, unknown};
+use crate::{AdminConfig, Config, MigrationConfig, ProvisionConfig, unknown};
 
 /// Variables that name the environment; the first that is set counts.
 const ENVIRONMENT: [&str; 3] = ["PIA_ENVIRONMENT", "ASPNETCORE_ENVIRONMENT", "DOTNET_ENVIRONMENT"];
@@ -110,6 +110,12 @@ impl Sources {
     /// keys.
     pub fn read_for_admin(&self) -> Result<AdminConfig, SettingErrors> {
         let (config, _outcome) = self.read_with(&[], AdminConfig::from_section)?;
+        Ok(config)
+    }
+
+    /// Loads only the configuration of the preparation of a pod, which needs no keys.
+    pub fn read_for_provisioning(&self) -> Result<ProvisionConfig, SettingErrors> {
+        let (config, _outcome) = self.read_with(&[], ProvisionConfig::from_section)?;
         Ok(config)
     }
 

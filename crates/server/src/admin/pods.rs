@@ -10,14 +10,15 @@ use pia_pods::{
     ConnectedPod, Connector, ConnectorDraft, Connectors, GrantedPods, NoToolServers, PodId,
     PodRegistry, Provisioned,
 };
-use pia_policy::{Feature, LicenceState};
-use pia_settings::{AdminConfig, PodsCommand, ProvisionCommand};
+use pia_policy::{Feature, LicenceState, VerifyingKey};
+use pia_settings::{PodsCommand, ProvisionCommand, ProvisionConfig};
 use pia_storage::Database;
 use pia_storage_pods::{SqlConnectors, SqlPodRegistry};
 use serde_json::json;
 use tokio_util::task::TaskTracker;
 
-use super::{AdminError, AdminServices, line};
+use super::{AdminError, line};
+use crate::licence::LicenceFile;
 
 /// Result of preparing a pod.
 pub struct PodProvisioned {
@@ -126,14 +127,19 @@ impl PodServices {
     }
 }
 
-/// Prepares a pod beside a running server.
+/// Prepares a pod beside a running server. Needs no keys: what it stores is hashed, and
+/// its audit entries name nobody.
 pub async fn provision_pod(
-    config: &AdminConfig,
+    config: &ProvisionConfig,
     command: ProvisionCommand,
     clock: Arc<dyn Clock>,
 ) -> Result<PodProvisioned, AdminError> {
-    let services = AdminServices::open(config, clock).await?;
-    let provisioned = services.pods.run(command).await?;
+    let db = pia_storage::start(config.database.startup.clone()).await?;
+    let path = config.license.path.clone();
+    let licence = LicenceFile::open(path, VerifyingKey::built_in(), Arc::clone(&clock));
+    let services = PodServices::open(&db, licence.state(), &clock);
+
+    let provisioned = services.run(command).await?;
     let Provisioned { connector, operator, token, groups, member_count } = provisioned;
     let warning = match (groups.is_empty(), member_count) {
         (true, _) => Some("warning: no group is granted, so the pod serves nothing"),

@@ -75,6 +75,18 @@ async fn a_pod_is_provisioned_beside_a_running_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_keys_are_required() {
+    let server = Invocation::new().licensed();
+    let _program = server.start().await;
+    let keyless = server.beside().without("JWT_SECRET_KEY").without("ENCRYPTION_MASTER_KEY");
+
+    let created = provisioned(&keyless, &format!("create --name A --grant-group {DEFAULT}")).object;
+    let id = created["connectorId"].as_str().expect("an id");
+    let issued = provisioned(&keyless, &format!("issue-token --connector {id}")).object;
+    assert_ne!(issued["token"], created["token"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn pods_are_administered_beside_a_running_server() {
     let server = Invocation::new().licensed();
     let _program = server.start().await;
