@@ -132,7 +132,8 @@ fn default_timeout_seconds() -> u32 {
 
 impl PodDescription {
     /// Parses a description, and checks its limits.
-    pub fn parse(value: Value) -> Result<Self, DescriptionError> {
+    pub fn parse(mut value: Value) -> Result<Self, DescriptionError> {
+        remove_nulls(&mut value);
         if has_nul(&value) {
             return Err(DescriptionError::Malformed("texts must not contain NUL".to_owned()));
         }
@@ -207,6 +208,16 @@ fn is_plain(character: char) -> bool {
 /// Returns the error for a name, which is cut.
 fn invalid_name(name: &str) -> DescriptionError {
     DescriptionError::Name(name.chars().take(MAX_NAME_CHARS).collect())
+}
+
+/// Removes members that are null, which count as absent. Schemas stay as they are.
+fn remove_nulls(description: &mut Value) {
+    let Value::Object(members) = description else { return };
+    members.retain(|_, it| !it.is_null());
+    let tools = members.get_mut("tools").and_then(Value::as_array_mut);
+    for tool in tools.into_iter().flatten().filter_map(Value::as_object_mut) {
+        tool.retain(|_, it| !it.is_null());
+    }
 }
 
 /// Returns whether a text contains NUL, which PostgreSQL does not store.
@@ -286,6 +297,26 @@ mod tests {
         assert!(!tool.dangerous);
         assert!(!tool.idempotent);
         assert_eq!(tool.timeout_seconds, 30);
+    }
+
+    #[test]
+    fn a_null_counts_as_absent() {
+        let mut absent = description();
+        absent["tools"][0]["parameters"]["default"] = Value::Null;
+        let mut with_nulls = absent.clone();
+        with_nulls["maxConcurrentCalls"] = Value::Null;
+        for name in ["outputSchema", "dangerous", "idempotent", "timeoutSeconds"] {
+            with_nulls["tools"][0][name] = Value::Null;
+        }
+
+        let parsed = PodDescription::parse(with_nulls).unwrap();
+        assert_eq!(parsed, PodDescription::parse(absent).unwrap());
+        assert_eq!(parsed.tools[0].parameters.get("default"), Some(&Value::Null));
+
+        let bare = json!({ "protocol": 1, "name": "a", "version": null, "tools": null,
+            "skills": null });
+        let parsed = PodDescription::parse(bare).unwrap();
+        assert!(parsed.version.is_empty() && parsed.tools.is_empty() && parsed.skills.is_empty());
     }
 
     #[test]
