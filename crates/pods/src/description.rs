@@ -52,7 +52,8 @@ pub struct PodDescription {
     /// Skills that it runs.
     #[serde(default)]
     pub skills: Vec<OfferedSkill>,
-    /// Number of calls that it handles at once, 1 by default; the server sends no more.
+    /// Number of calls that it handles at once, at least 1, and 1 by default; the server
+    /// sends no more.
     #[serde(default = "default_max_calls")]
     pub max_concurrent_calls: u32,
 }
@@ -145,6 +146,10 @@ impl PodDescription {
         }
         if parsed.tools.len() > MAX_TOOLS || parsed.skills.len() > MAX_TOOLS {
             return Err(DescriptionError::TooMany);
+        }
+        if parsed.max_concurrent_calls == 0 {
+            let reason = "maxConcurrentCalls is not 1 or more".to_owned();
+            return Err(DescriptionError::Malformed(reason));
         }
 
         parsed.check_names()?;
@@ -265,10 +270,20 @@ impl PodTool {
             !self.description.is_empty() && self.description.len() <= MAX_DESCRIPTION_CHARS;
         let has_limit = (1..=MAX_SECONDS).contains(&self.timeout_seconds);
         let schemas = [Some(&self.parameters), self.output_schema.as_ref()].into_iter();
-        if is_described && has_limit && schemas.flatten().all(schema::is_schema) {
+        let is_valid = schemas.flatten().all(schema::is_schema) && takes_object(&self.parameters);
+        if is_described && has_limit && is_valid {
             return Ok(());
         }
         Err(DescriptionError::Tool(self.name.clone()))
+    }
+}
+
+/// Returns whether the `type` of a schema, if it has one, permits an object.
+fn takes_object(schema: &Value) -> bool {
+    match schema.get("type") {
+        Some(Value::Array(names)) => names.iter().any(|it| it == "object"),
+        Some(name) => name == "object",
+        None => true,
     }
 }
 
@@ -342,12 +357,18 @@ mod tests {
         for (pointer, value) in [
             ("/tools/0/parameters", json!("string")),
             ("/tools/0/parameters", json!({ "type": "no such type" })),
+            ("/tools/0/parameters", json!({ "type": "string" })),
+            ("/tools/0/parameters", json!({ "type": ["array", "null"] })),
             ("/tools/0/description", json!("")),
         ] {
             assert!(matches!(refused(pointer, value), DescriptionError::Tool(_)), "{pointer}");
         }
         assert_eq!(refused("/tools", json!(vec![tool; 101])), DescriptionError::TooMany);
         assert!(matches!(refused("/tools", json!(3)), DescriptionError::Malformed(_)));
+        let mut idle = description();
+        idle["maxConcurrentCalls"] = json!(0);
+        let error = PodDescription::parse(idle).unwrap_err();
+        assert!(matches!(error, DescriptionError::Malformed(_)));
         let unlimited = json!({ "name": "travel-plan", "timeoutSeconds": 86_401 });
         assert!(matches!(refused("/skills/0", unlimited), DescriptionError::Malformed(_)));
         let with_nul = json!({ "type": "object", "pattern\0": 1 });
