@@ -55,8 +55,8 @@ pub struct AssignmentAdministration {
 pub struct OperatorDraft {
     /// Name that users see.
     pub name: String,
-    /// False while nobody may use it.
-    pub is_active: bool,
+    /// False while nobody may use it; `None` keeps it, and is true for a new operator.
+    pub is_active: Option<bool>,
     /// Skill; `None` keeps it.
     pub skill: Option<Skill>,
 }
@@ -155,7 +155,7 @@ impl AssignmentAdministration {
             name: draft.name,
             skill,
             is_custom: true,
-            is_active: draft.is_active,
+            is_active: draft.is_active.unwrap_or(true),
             groups: Vec::new(),
             webhook_url: None,
             updated_at,

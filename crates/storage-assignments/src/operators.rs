@@ -243,7 +243,7 @@ impl OperatorStore for SqlOperators {
 
             let columns = (
                 operators::name.eq(&update.name),
-                operators::is_active.eq(update.is_active),
+                update.is_active.map(|it| operators::is_active.eq(it)),
                 operators::updated_at.eq(DbInstant(update.at)),
                 skill.as_ref().map(|it| operators::skill.eq(it)),
                 folded_name.as_ref().map(|it| operators::skill_name_folded.eq(it)),

@@ -70,7 +70,7 @@ async fn an_unusable_skill_is_refused_before_anything_is_stored() {
         ("Name", Some(unnamed)),
         ("Name", Some(silent)),
     ] {
-        let draft = OperatorDraft { name: name.to_owned(), is_active: true, skill };
+        let draft = OperatorDraft { name: name.to_owned(), is_active: Some(true), skill };
         let created = administration.create(None, draft).await;
         assert!(matches!(created, Err(OperatorError::Invalid(_))), "{name}");
     }

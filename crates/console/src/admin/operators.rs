@@ -168,7 +168,7 @@ fn draft_with_skill(page: &PageContext, form: &FormFields) -> Result<OperatorDra
 fn draft_without_skill(form: &FormFields) -> OperatorDraft {
     OperatorDraft {
         name: form.text("name").to_owned(),
-        is_active: form.some("isActive").is_some(),
+        is_active: Some(form.some("isActive").is_some()),
         skill: None,
     }
 }

@@ -83,7 +83,8 @@ pub(crate) struct OperatorRequest {
     /// Display name, up to 100 characters.
     #[schema(value_type = String)]
     name: Option<String>,
-    /// False while nobody may use it. True by default.
+    /// False while nobody may use it. True by default for a new operator; a change
+    /// without it keeps the value.
     is_active: Option<bool>,
     /// Skill. Required for a new operator; it cannot be changed if the server
     /// ships it.
@@ -155,11 +156,7 @@ pub(crate) struct OperatorResponse {
 impl From<OperatorRequest> for OperatorDraft {
     fn from(request: OperatorRequest) -> Self {
         let OperatorRequest { name, is_active, skill } = request;
-        Self {
-            name: name.unwrap_or_default(),
-            is_active: is_active.unwrap_or(true),
-            skill: skill.map(Into::into),
-        }
+        Self { name: name.unwrap_or_default(), is_active, skill: skill.map(Into::into) }
     }
 }
 

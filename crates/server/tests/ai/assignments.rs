@@ -26,6 +26,7 @@ over_each_engine!(
     a_user_sees_granted_skills_and_own_assignments_only,
     refused_input_has_the_code_that_clients_expect,
     administrators_see_and_end_assignments_without_contents,
+    an_operator_that_is_renamed_stays_switched_off,
 );
 
 pub(crate) const ASSIGNMENTS: &str = "/api/assignments";
@@ -260,4 +261,23 @@ async fn administrators_see_and_end_assignments_without_contents(database: TestD
     let queue = console.get("/api/admin/assignments/queue").await.body;
     assert_eq!(queue["queued"], 0);
     assert_eq!(queue["workers"].as_array().map(Vec::len), Some(1));
+}
+
+async fn an_operator_that_is_renamed_stays_switched_off(database: TestDatabase) {
+    let upstream = Fixed::with_json(ANSWER).await;
+    let (_app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let operators = console.get("/api/admin/operators").await.body;
+    let path = format!("/api/admin/operators/{}", operators[0]["id"].as_str().expect("an id"));
+
+    for body in [json!({ "name": "Off", "isActive": false }), json!({ "name": "Renamed" })] {
+        let response = console.write("PUT", &path, body).await;
+        assert_eq!(response.status, 200, "{}", response.text());
+    }
+
+    let operators = console.get("/api/admin/operators").await.body;
+    let mut operators = operators.as_array().expect("a list").iter();
+    let renamed = operators.find(|it| it["name"] == "Renamed").expect("the operator");
+    assert_eq!(renamed["isActive"], false);
+    let skills = client.get("/api/assignments/skills").await.body;
+    assert_eq!(skills.as_array().map(Vec::len), Some(1), "{skills}");
 }

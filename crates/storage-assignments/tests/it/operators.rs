@@ -74,7 +74,7 @@ async fn built_in_operators_are_stored_once_and_updated(db: Database) {
     assert_eq!(grant.unwrap(), OperatorChangeOutcome::Done);
 
     let name = "Briefings".to_owned();
-    let update = OperatorUpdate { name, is_active: false, skill: None, at: at(1) };
+    let update = OperatorUpdate { name, is_active: Some(false), skill: None, at: at(1) };
     assert_eq!(
         store.update(built_in.id, update, effects()).await.unwrap(),
         OperatorChangeOutcome::Done
@@ -137,7 +137,8 @@ async fn the_name_of_a_skill_is_unique_in_any_case(db: Database) {
     let renamed = operator("Other", "other");
     assert_eq!(create(&db, &renamed).await, OperatorChangeOutcome::Done);
     let skill = Some(Skill { name: "pLAN".to_owned(), ..brief() });
-    let update = OperatorUpdate { name: "Other".to_owned(), is_active: true, skill, at: at(1) };
+    let name = "Other".to_owned();
+    let update = OperatorUpdate { name, is_active: Some(true), skill, at: at(1) };
     let outcome = store.update(renamed.id, update, effects()).await.unwrap();
     assert_eq!(outcome, OperatorChangeOutcome::NameTaken);
     assert_eq!(store.list().await.unwrap()[0], renamed);
@@ -150,7 +151,7 @@ async fn an_operator_is_changed(db: Database) {
     let skill = Skill { name: "planning".to_owned(), ..brief() };
     let update = OperatorUpdate {
         name: "Planning".to_owned(),
-        is_active: false,
+        is_active: Some(false),
         skill: Some(skill.clone()),
         at: at(5),
     };
@@ -162,13 +163,20 @@ async fn an_operator_is_changed(db: Database) {
     assert_eq!(change(unknown).await, OperatorChangeOutcome::NotFound);
     assert_eq!(change(custom_operator.id).await, OperatorChangeOutcome::Done);
 
-    let expected = Operator {
+    let mut expected = Operator {
         name: "Planning".to_owned(),
         is_active: false,
         skill,
         updated_at: at(5),
         ..custom_operator
     };
+    assert_eq!(store.list().await.unwrap(), [expected.clone()]);
+
+    let name = "Plans".to_owned();
+    let rename = OperatorUpdate { name, is_active: None, skill: None, at: at(5) };
+    let outcome = store.update(expected.id, rename, effects()).await.unwrap();
+    assert_eq!(outcome, OperatorChangeOutcome::Done);
+    expected.name = "Plans".to_owned();
     assert_eq!(store.list().await.unwrap(), [expected]);
 
     assert_eq!(create(&db, &operator("Plan", "plan")).await, OperatorChangeOutcome::Done);
@@ -184,7 +192,7 @@ async fn built_in_operators_keep_their_skill(db: Database) {
     store.put_built_in(vec![built_in.clone()]).await.unwrap();
     let update = OperatorUpdate {
         name: "Mine".to_owned(),
-        is_active: true,
+        is_active: Some(true),
         skill: Some(brief()),
         at: at(1),
     };
