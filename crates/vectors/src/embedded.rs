@@ -31,8 +31,8 @@ pub struct EmbeddedVectors {
 }
 
 impl EmbeddedVectors {
-    /// Opens the store of a folder, which is created if it is missing. Fails while
-    /// another process uses the folder. Blocks.
+    /// Opens the store of a folder, which is created if it is missing. Fails if
+    /// another process uses the folder for the next three seconds. Blocks.
     pub fn open(folder: &Path) -> Result<Self, VectorSetupError> {
         Shard::open(folder).map(|it| Self { shard: Arc::new(it) })
     }

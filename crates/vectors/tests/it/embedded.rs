@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use pia_kernel::KnowledgeBaseId;
@@ -146,6 +148,19 @@ fn one_store_at_a_time_uses_a_folder() {
     assert!(matches!(failure(folder.path()), VectorSetupError::InUse));
     drop(store);
     EmbeddedVectors::open(folder.path()).unwrap();
+}
+
+#[test]
+fn a_store_waits_for_one_that_is_being_closed() {
+    let folder = tempdir().unwrap();
+    let store = EmbeddedVectors::open(folder.path()).unwrap();
+    let closing = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(500));
+        drop(store);
+    });
+
+    EmbeddedVectors::open(folder.path()).unwrap();
+    closing.join().unwrap();
 }
 
 #[test]
