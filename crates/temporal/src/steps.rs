@@ -58,7 +58,7 @@ impl Steps {
     /// Claims a run and executes its next step. Any worker that had claimed it
     /// changes nothing more.
     ///
-    /// A step goes on when its workflow is cancelled or terminated, as its own
+    /// A step of a model goes on when its workflow is cancelled or terminated, as its own
     /// tokens are spent: the run has ended then, and counts the tokens as abandoned.
     #[activity(name = "advance")]
     pub(crate) async fn advance(
