@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use pia_server_testkit::ai_peer::Fixed;
 use pia_server_testkit::client::Client;
+use pia_server_testkit::harness::PASSWORD;
 use pia_server_testkit::on_databases_with_roles;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -15,6 +16,7 @@ use crate::assignments::{accepting, ended, enqueue, granted};
 on_databases_with_roles!(
     a_cancelled_assignment_ends_its_call_and_makes_room,
     a_terminated_assignment_ends_its_call,
+    a_deleted_account_ends_its_calls,
 );
 
 /// Hands over an assignment of the pod's skill. Returns its path.
@@ -61,4 +63,19 @@ async fn a_terminated_assignment_ends_its_call(database: TestDatabase) {
 
     assert_eq!(pod.line_after("cancel").await, call);
     assert_eq!(ended(&client, &path).await["errorCode"], "operator_terminated");
+}
+
+async fn a_deleted_account_ends_its_calls(database: TestDatabase) {
+    let upstream = Fixed::with_json("{}").await;
+    let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
+    let NewConnector { token, .. } = connector(&console, Some("travel-plan")).await;
+    let mut pod = Pod::start(&app, &token, "json");
+    pod.line_after("ready").await;
+    handed_over(&client, "Plan forever.").await;
+    let call = pod.line_after("waits").await;
+
+    let deletion = json!({ "confirm": "DELETE", "password": PASSWORD });
+    assert_eq!(client.post("/auth/account/delete", &deletion).await.status, 200);
+
+    assert_eq!(pod.line_after("cancel").await, call);
 }
