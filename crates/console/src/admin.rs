@@ -27,13 +27,13 @@ mod settings;
 mod usage;
 mod users;
 
-use pia_web::Route;
+use pia_web::{AccountScope, Route};
 
 /// Returns the rows of the console.
 pub(crate) fn routes() -> Vec<Route> {
     let pages = [
         overview::routes(),
-        first_steps::routes(),
+        open_to_incomplete(first_steps::routes()),
         users::routes(),
         devices::routes(),
         groups::routes(),
@@ -50,12 +50,18 @@ pub(crate) fn routes() -> Vec<Route> {
         scim::routes(),
         usage::routes(),
         feedback::routes(),
-        mail::routes(),
+        open_to_incomplete(mail::routes()),
         jobs::routes(),
         audit::routes(),
-        settings::routes(),
-        licence::routes(),
+        open_to_incomplete(settings::routes()),
+        open_to_incomplete(licence::routes()),
     ];
 
     pages.into_iter().flatten().collect()
+}
+
+/// Opens pages to accounts that owe a declaration or the verification of their address: an
+/// administrator who requires one without meeting it changes the setting back.
+fn open_to_incomplete(routes: Vec<Route>) -> Vec<Route> {
+    routes.into_iter().map(|it| Route { accounts: AccountScope::Any, ..it }).collect()
 }

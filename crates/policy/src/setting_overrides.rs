@@ -71,12 +71,16 @@ pub struct RunningSetting {
     pub value: Option<String>,
     /// True if its value is never returned.
     pub is_secret: bool,
+    /// True if it has a value or a default that is not blank.
+    pub is_set: bool,
     /// Layer that sets it: `appsettings.json`; `None` if the default is in force.
     pub origin: Option<String>,
     /// True if a change takes effect with a restart only.
     pub needs_restart: bool,
     /// True if a blank text has a meaning of its own, also for a secret.
     pub may_be_blank: bool,
+    /// True if a blank text unsets it.
+    pub is_optional: bool,
     /// Names of the possible values if they are few: `true` and `false`; empty otherwise.
     pub choices: Vec<&'static str>,
 }

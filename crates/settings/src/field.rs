@@ -25,6 +25,8 @@ pub(super) struct Field<'a> {
     /// True if a blank text has a meaning of its own.
     may_be_blank: bool,
     is_list: bool,
+    /// True if a blank text unsets it.
+    is_optional: bool,
 }
 
 impl<'a> Field<'a> {
@@ -34,7 +36,15 @@ impl<'a> Field<'a> {
         key: String,
         effect: Effect,
     ) -> Self {
-        Self { layered, outcome, key, effect, may_be_blank: false, is_list: false }
+        Self {
+            layered,
+            outcome,
+            key,
+            effect,
+            may_be_blank: false,
+            is_list: false,
+            is_optional: false,
+        }
     }
 
     /// Returns the value, or else the default.
@@ -89,6 +99,7 @@ impl<'a> Field<'a> {
 
     /// Returns the value if present; a blank text counts as absent.
     pub(super) fn optional<T: Setting>(mut self) -> Option<T> {
+        self.is_optional = true;
         let text = self.non_blank_text();
         let value = text.and_then(|it| self.parse_text(it));
         self.record::<T>(value.as_ref().map(Setting::format));
@@ -209,6 +220,7 @@ impl<'a> Field<'a> {
         let origin = self.raw_value().and_then(|it| self.layered.origin(it));
         let mut setting = StoredSetting::new(self.effect, value, T::IS_SECRET, origin);
         setting.may_be_blank = self.may_be_blank;
+        setting.is_optional = self.is_optional;
         // A list has any number of the choices.
         if !self.is_list {
             setting.choices = choice_names::<T>();

@@ -27,6 +27,8 @@ pub(super) struct StoredSetting {
     origin: Option<String>,
     /// True if a blank text has a meaning of its own.
     pub(super) may_be_blank: bool,
+    /// True if a blank text unsets it.
+    pub(super) is_optional: bool,
     /// Names of the values of a type that has few; empty otherwise.
     pub(super) choices: Vec<&'static str>,
 }
@@ -40,12 +42,16 @@ pub struct EffectiveSetting {
     pub value: Option<String>,
     /// True if its value must never be displayed.
     pub is_secret: bool,
+    /// True if it has a value or a default that is not blank.
+    pub is_set: bool,
     /// Layer that sets it; `None` if the default is in force.
     pub origin: Option<String>,
     /// Time when a change of it takes effect.
     pub effect: Effect,
     /// True if a blank text has a meaning of its own.
     pub may_be_blank: bool,
+    /// True if a blank text unsets it.
+    pub is_optional: bool,
     /// Names of the possible values if they are few: `true` and `false`; empty otherwise.
     pub choices: Vec<&'static str>,
 }
@@ -62,7 +68,15 @@ impl StoredSetting {
         origin: Option<String>,
     ) -> Self {
         let value = value.map(Secret::new);
-        Self { effect, value, is_secret, origin, may_be_blank: false, choices: Vec::new() }
+        Self {
+            effect,
+            value,
+            is_secret,
+            origin,
+            may_be_blank: false,
+            is_optional: false,
+            choices: Vec::new(),
+        }
     }
 }
 
@@ -82,9 +96,11 @@ impl Snapshot {
                 setting.value.as_ref().map(|it| it.expose().clone())
             },
             is_secret: setting.is_secret,
+            is_set: setting.value.as_ref().is_some_and(|it| !it.expose().is_empty()),
             origin: setting.origin.clone(),
             effect: setting.effect,
             may_be_blank: setting.may_be_blank,
+            is_optional: setting.is_optional,
             choices: setting.choices.clone(),
         })
     }

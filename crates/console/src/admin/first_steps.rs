@@ -286,7 +286,7 @@ impl ServerState {
 
     /// Returns a fact: whether a secret is set, and its source.
     fn secret(&self, page: &PageContext, key: &str) -> Cell {
-        match self.listed(key).filter(|it| it.setting.origin.is_some()) {
+        match self.listed(key).filter(|it| it.setting.is_set) {
             Some(listed) => Cell::text(page.t(SECRET_SET)).detail(self.origin(page, listed)),
             None => Cell::text(page.t(settings::NOT_SET)),
         }

@@ -48,7 +48,7 @@ async fn new(page: PageContext) -> PageResult {
     Ok(page.render(new_view(&page, PluginDraft::default())))
 }
 
-async fn create(page: PageContext, form: FormFields) -> PageResult {
+async fn create(page: PageContext, ProvedForm(form): ProvedForm) -> PageResult {
     let by = page.user();
     let draft = typed_draft(&form);
     let typed = draft.clone();
@@ -63,7 +63,7 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     Ok(page.render(view))
 }
 
-async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn save(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm) -> PageResult {
     let by = page.user();
     let draft = typed_draft(&form);
     let id = PluginId(id);
@@ -75,7 +75,7 @@ async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
     finish_change(&page, id, result, typed).await
 }
 
-async fn activate(page: PageContext, PathId(id): PathId, _: FormFields) -> PageResult {
+async fn activate(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     set_active(&page, PluginId(id), true).await
 }
 

@@ -221,10 +221,10 @@ pub(super) fn restart_hint(page: &PageContext, key: &str) -> String {
 }
 
 fn value_cell(page: &PageContext, setting: &RunningSetting) -> Cell {
-    match (setting.is_secret, &setting.value) {
-        (true, _) if setting.origin.is_none() => Cell::text(page.t(NOT_SET)),
-        (true, _) => Cell::badge(page.t(SECRET), Tone::Neutral),
-        (false, value) => Cell::text(value.clone().unwrap_or_default()),
+    match &setting.value {
+        _ if !setting.is_set => Cell::text(page.t(NOT_SET)),
+        Some(value) => Cell::text(value),
+        None => Cell::badge(page.t(SECRET), Tone::Neutral),
     }
 }
 
@@ -352,10 +352,14 @@ fn value_field(page: &PageContext, setting: &RunningSetting, typed: Option<&str>
 
     let value = typed.or(setting.value.as_deref()).unwrap_or_default();
     if !setting.choices.is_empty() {
-        let not_set = setting.value.is_none().then(|| ("", page.t(NOT_SET)));
+        let may_be_unset = setting.is_optional || setting.value.is_none();
+        let not_set = may_be_unset.then(|| ("", page.t(NOT_SET)));
         let choices = setting.choices.iter().map(|it| (*it, choice_label(page, it)));
-        return Field::select("value", page.t(VALUE), not_set.into_iter().chain(choices), value);
+        let options = not_set.into_iter().chain(choices);
+        let field = Field::select("value", page.t(VALUE), options, value);
+        return if may_be_unset { field.optional() } else { field };
     }
+
     let field = Field::lines("value", page.t(VALUE), value).rows(2);
     field.hint(page.t(VALUE_HINT)).optional()
 }

@@ -3,8 +3,9 @@
 //!
 //! `PageContext::list` applies the three steps in this order. A page begins after a
 //! row's key and not at an offset, so that added or removed rows repeat or hide
-//! none; only if that row itself is gone, it begins at the row's last position. Lists that are too long to be loaded are paged by their stores and built as
-//! a `Table` directly.
+//! none; only if that row itself is gone, it begins at the row's last position. Lists
+//! that are too long to be loaded are paged by their stores and built as a `Table`
+//! directly.
 
 use std::cmp::Reverse;
 

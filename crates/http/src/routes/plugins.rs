@@ -128,7 +128,7 @@ fn create() -> Route {
         ResponseDoc::Created(wire::<admin::PluginCreated>),
         &[],
     );
-    write(Method::POST, PLUGINS, docs, 512 * KIB, |route| route.to(admin::create))
+    proved(write(Method::POST, PLUGINS, docs, 512 * KIB, |route| route.to(admin::create)))
 }
 
 fn replace() -> Route {
@@ -138,7 +138,7 @@ fn replace() -> Route {
         ResponseDoc::Json(wire::<auth::Done>),
         &[UNKNOWN, STALE],
     );
-    write(Method::PUT, PLUGIN, docs, 512 * KIB, |route| route.to(admin::replace))
+    proved(write(Method::PUT, PLUGIN, docs, 512 * KIB, |route| route.to(admin::replace)))
 }
 
 fn delete() -> Route {

@@ -25,9 +25,11 @@ fn running() -> MockRunningSettings {
         key: key.to_owned(),
         value: None,
         is_secret,
+        is_set: false,
         origin: None,
         needs_restart: key == "A:Fixed",
         may_be_blank: key == "A:Blank",
+        is_optional: false,
         choices: Vec::new(),
     };
     let mut running = MockRunningSettings::new();

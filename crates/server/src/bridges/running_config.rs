@@ -46,9 +46,11 @@ fn setting(setting: EffectiveSetting) -> RunningSetting {
         key: setting.key,
         value: setting.value,
         is_secret: setting.is_secret,
+        is_set: setting.is_set,
         origin: setting.origin,
         needs_restart: setting.effect == Effect::Restart,
         may_be_blank: setting.may_be_blank,
+        is_optional: setting.is_optional,
         choices: setting.choices,
     }
 }

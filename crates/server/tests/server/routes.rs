@@ -487,8 +487,13 @@ async fn a_body_announced_as_too_large_is_refused_before_it_is_read() {
 }
 
 /// Folders of the pages for accounts that owe their declaration or the verification of their
-/// address: their JSON routes are below `/auth`, those of all other pages are not.
-const OPEN_PAGES: [&str; 10] = [
+/// address: the JSON routes of those of the account are below `/auth`, and those of the console
+/// change the settings that require it.
+const OPEN_PAGES: [&str; 14] = [
+    "/admin/first-steps",
+    "/admin/licence",
+    "/admin/mail",
+    "/admin/settings",
     "/account",
     "/account/name",
     "/account/email",

@@ -43,6 +43,8 @@ const PROVED: &str = "
     DELETE /api/admin/operators/{id}
     PUT    /api/admin/operators/{id}/webhook
     DELETE /api/admin/operators/{id}/webhook
+    POST   /api/admin/plugins
+    PUT    /api/admin/plugins/{id}
     DELETE /api/admin/plugins/{id}
     PUT    /api/admin/plugins/{id}/package
     POST   /api/admin/scim-tokens

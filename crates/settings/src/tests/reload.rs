@@ -205,6 +205,7 @@ fn overrides_apply_until_they_are_removed() {
 fn settings_are_listed_with_their_effect_and_without_secrets() {
     let operator = Operator::development()
         .argument("Metrics:Token=s3cret-word-of-thirty-two-letters-")
+        .argument("Smtp:Password=")
         .argument("Server:Name=First");
     let config = live(&operator);
     config.apply(operator.argument("Server:Name=Second").read());
@@ -216,6 +217,7 @@ fn settings_are_listed_with_their_effect_and_without_secrets() {
     assert!(settings.is_sorted_by(|a, b| a.key < b.key));
     assert!(settings.iter().filter(|it| it.is_secret).all(|it| it.value.is_none()));
     assert!(setting("Metrics:Token").is_secret && setting("Database:ConnectionString").is_secret);
+    assert!(setting("Metrics:Token").is_set && !setting("Smtp:Password").is_set);
     let name = setting("Server:Name");
     assert_eq!(name.effect, Effect::Restart);
     assert_eq!(name.value.as_deref(), Some("First"));

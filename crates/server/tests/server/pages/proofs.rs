@@ -115,15 +115,15 @@ const FORMS: &str = "
     never     /admin/personas/{id}/knowledge
     never     /admin/personas/{id}/plugins
     never     /admin/personas/{id}/save
-    never     /admin/plugins
-    never     /admin/plugins/{id}/activate
+    always    /admin/plugins
+    always    /admin/plugins/{id}/activate
     never     /admin/plugins/{id}/deactivate
     always    /admin/plugins/{id}/delete
     never     /admin/plugins/{id}/groups
     never     /admin/plugins/{id}/icon
     always    /admin/plugins/{id}/package
     never     /admin/plugins/{id}/remove-icon
-    never     /admin/plugins/{id}/save
+    always    /admin/plugins/{id}/save
     never     /admin/policies
     never     /admin/policies/check
     always    /admin/policies/{id}/delete
