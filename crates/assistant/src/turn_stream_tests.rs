@@ -97,3 +97,47 @@ async fn a_role_that_came_with_a_server_call_is_sent_with_the_text() {
     assert_eq!(stream.matches(r#""role":"assistant""#).count(), 1, "{stream}");
     assert!(stream.contains("Fine.") && !stream.contains("tool_calls"), "{stream}");
 }
+
+#[tokio::test]
+async fn a_streams_usage_has_the_calls_of_the_vision_model() {
+    const LOOKS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"pia_look_at_picture","arguments":"{\"picture\":1,\"question\":\"what?\"}"}}]}}],"usage":{"prompt_tokens":100,"completion_tokens":20}}"#;
+    const CAT: &str = r#"{"choices":[{"message":{"content":"A cat."}}],"usage":{"prompt_tokens":100,"completion_tokens":20}}"#;
+    const USAGE: &str =
+        r#"{"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":20,"total_tokens":120}}"#;
+    let looks = vec![
+        Ok(look(
+            r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"pia_look_at_picture","arguments":"{\"picture\":1,\"question\":\"what?\"}"}}]}}]}"#,
+        )),
+        Ok(look(USAGE)),
+        Ok(Frame::Done),
+    ];
+    let answers = vec![
+        Ok(pass("data: {\"choices\":[{\"delta\":{\"content\":\"A cat.\"}}]}\n\n")),
+        Ok(look(USAGE)),
+        Ok(Frame::Done),
+    ];
+    let streaming_env = TestEnv::with_scripts(vec![
+        Script::Frames(looks),
+        Script::Full(CAT),
+        Script::Frames(answers),
+    ]);
+    let env = TestEnv::with_scripts([LOOKS, CAT, CAT].map(Script::Full).into());
+    let blind = Target { vision: false, vision_tool: Some("eyes".to_owned()), ..entry("first") };
+    let entries = || catalogue(vec![blind.clone(), entry("eyes")]);
+    let picture =
+        json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA" } });
+    let messages = json!([{ "role": "user", "content": [picture] }]);
+    let mut streamed_body = stream_body();
+    streamed_body["messages"] = messages.clone();
+
+    let answer = full(&env, entries(), &json!({ "messages": messages })).await.unwrap();
+    let stream = stream_text(&streaming_env, entries(), &streamed_body).await;
+
+    assert_eq!(answer["usage"]["prompt_tokens"], 300);
+    assert_eq!(answer["usage"]["completion_tokens"], 60);
+    let mut events = stream
+        .lines()
+        .filter_map(|it| serde_json::from_str::<Value>(it.strip_prefix("data: ")?).ok());
+    let usage_chunk = events.find(|it| it["usage"].is_object()).unwrap();
+    assert_eq!(usage_chunk["usage"], answer["usage"], "{stream}");
+}

@@ -161,7 +161,10 @@ impl ChatStream {
         loop {
             match &mut self.phase {
                 Phase::Opening(opening) => match ready!(opening.as_mut().poll(cx)) {
-                    Ok(opened) => self.phase = Phase::Streaming(Box::new(opened)),
+                    Ok(opened) => {
+                        self.previous_usage = opened.previous_usage;
+                        self.phase = Phase::Streaming(Box::new(opened));
+                    }
                     Err(err) => {
                         self.phase = Phase::Over;
                         return Poll::Ready(Some(Err(err)));

@@ -37,7 +37,6 @@ impl ChatStream {
         match turn {
             Some(mut turn) if self.calls.only_server_calls() && turn.has_rounds_left() => {
                 turn.settle(metered_call);
-                self.previous_usage = turn.previous_usage;
                 self.last_usage = None;
                 self.stream_state.calls_before += 1;
                 let (calls, text) = mem::take(&mut self.calls).finish();
