@@ -4,6 +4,7 @@
 //! The call is admitted and metered like a chat, then sent by `single_call.rs`.
 
 mod background;
+mod response;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -27,6 +28,7 @@ use crate::routing::target::{Mode, Target};
 use crate::routing::upstream_limiter::CallDemand;
 use crate::single_call::CallFailure;
 use crate::stream;
+use response::VectorEncoding;
 
 pub(crate) use background::parse as parse_vectors;
 pub use background::{BackgroundEmbeddings, TextVectors};
@@ -70,15 +72,11 @@ enum Input<'a> {
 struct CheckedRequest {
     model: String,
     text: PromptText,
+    /// Number of inputs, each of which gets a vector.
+    inputs: usize,
+    encoding: VectorEncoding,
     /// JSON object without the model and the closing brace.
     body: Bytes,
-}
-
-/// Parsed part of a response.
-#[derive(Deserialize)]
-struct Vectors<'a> {
-    #[serde(borrow)]
-    data: Vec<&'a RawValue>,
 }
 
 impl Embeddings {
@@ -88,7 +86,8 @@ impl Embeddings {
     }
 
     /// Answers a request in the format of OpenAI's embeddings, at the expense
-    /// of the caller's budget. The upstream's response is returned unchanged.
+    /// of the caller's budget. The upstream's response is returned unchanged,
+    /// except for vectors in another encoding than the requested one.
     pub async fn answer(&self, caller: AiCaller, body: &[u8]) -> Result<Bytes, AssistantError> {
         let request = parse(body)?;
         let rules = self.gateway.rules.rules_of(caller.group).await?;
@@ -123,7 +122,7 @@ impl Embeddings {
         }
 
         match call(&self.gateway, &target, &request.body).await {
-            Ok(answer) => complete(answer, metered_call),
+            Ok(answer) => complete(answer, metered_call, request.inputs, request.encoding),
             Err(CallFailure { error, cost }) => {
                 metered_call.fail(cost);
                 Err(error)
@@ -148,12 +147,16 @@ fn reservation_rates(rates: Rates) -> Rates {
     Rates { input: rates.input.saturating_mul(2), output: 0, ..rates }
 }
 
-/// Returns the response if it has vectors. The usage that the upstream reports
-/// is trusted.
-fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, AssistantError> {
+/// Returns the response if it has a vector for each input. The usage that the
+/// upstream reports is trusted.
+fn complete(
+    body: Bytes,
+    mut metered_call: MeteredCall,
+    inputs: usize,
+    encoding: VectorEncoding,
+) -> Result<Bytes, AssistantError> {
     metered_call.meter.reported = stream::completion::usage(&body);
-    let vectors = serde_json::from_slice::<Vectors<'_>>(&body).ok();
-    if vectors.is_none_or(|it| it.data.is_empty()) {
+    let Some(answer) = response::encode(body, inputs, encoding) else {
         tracing::warn!(
             upstream.model = metered_call.target.model,
             "upstream response has no embeddings"
@@ -161,11 +164,11 @@ fn complete(body: Bytes, mut metered_call: MeteredCall) -> Result<Bytes, Assista
         let has_usage = metered_call.meter.reported.is_some();
         metered_call.fail(if has_usage { Billable::Something } else { Billable::Nothing });
         return Err(AssistantError::UpstreamFailed);
-    }
+    };
 
     metered_call.end = CallEnd::Completed;
 
-    Ok(body)
+    Ok(answer)
 }
 
 fn parse(body: &[u8]) -> Result<CheckedRequest, AssistantError> {
@@ -176,8 +179,9 @@ fn parse(body: &[u8]) -> Result<CheckedRequest, AssistantError> {
         violations.push(Violation::new("model", "required", "`model` must be a string."));
     }
 
-    let text = parse_member::<Input<'_>>(request.input).and_then(|it| it.text());
-    if text.is_none() {
+    let input = parse_member::<Input<'_>>(request.input)
+        .and_then(|input| input.text().map(|text| (text, input.count())));
+    if input.is_none() {
         let message = "Must be a non-empty string, a list of 1 to 2048 of them, or tokens.";
         violations.push(Violation::new("input", "invalid", message));
     }
@@ -205,9 +209,15 @@ fn parse(body: &[u8]) -> Result<CheckedRequest, AssistantError> {
         }
     }
 
-    match (model, text) {
-        (Some(model), Some(text)) if violations.is_empty() => {
-            Ok(CheckedRequest { model, text, body: Bytes::from(open_body) })
+    let encoding = match request.encoding_format.map(RawValue::get) {
+        Some(r#""base64""#) => VectorEncoding::Base64,
+        _ => VectorEncoding::Floats,
+    };
+    let body = Bytes::from(open_body);
+
+    match (model, input) {
+        (Some(model), Some((text, inputs))) if violations.is_empty() => {
+            Ok(CheckedRequest { model, text, inputs, encoding, body })
         }
         _ => Err(AssistantError::Invalid(violations)),
     }
@@ -218,6 +228,14 @@ fn parse_member<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<T>
 }
 
 impl Input<'_> {
+    fn count(&self) -> usize {
+        match self {
+            Self::Text(_) | Self::Tokens(_) => 1,
+            Self::Texts(texts) => texts.len(),
+            Self::ManyTokens(inputs) => inputs.len(),
+        }
+    }
+
     /// Returns the text of the input, or `None` if a part is empty or there are too many.
     fn text(&self) -> Option<PromptText> {
         let mut prompt_text = PromptText::default();

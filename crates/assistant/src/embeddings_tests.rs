@@ -13,6 +13,9 @@ use crate::rules::GroupRules;
 
 const ANSWER: &str = r#"{"object":"list","data":[{"embedding":[0.5],"index":0}],
     "usage":{"prompt_tokens":40,"total_tokens":40}}"#;
+/// Response with two vectors in Base64.
+const PAIR: &str = r#"{"object":"list","data":[{"embedding":"AAAAPw==","index":0},
+    {"embedding":"AACAPw==","index":1}],"usage":{"prompt_tokens":40,"total_tokens":40}}"#;
 const REQUEST: &str = r#"{"model":"Small","input":["a text","another"],"user":"x",
     "encoding_format":"base64","dimensions":256}"#;
 
@@ -37,11 +40,11 @@ async fn embed(env: &TestEnv, body: &str) -> Result<Bytes, AssistantError> {
 
 #[tokio::test]
 async fn known_members_are_sent_and_the_response_is_unchanged() {
-    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules(0));
+    let env = TestEnv::new(Script::Full(PAIR)).with_rules(rules(0));
 
     let answer = embed(&env, REQUEST).await.unwrap();
 
-    assert_eq!(answer, ANSWER);
+    assert_eq!(answer, PAIR);
     let sent_body = r#"{"input":["a text","another"],"encoding_format":"base64","dimensions":256"#;
     assert_eq!(env.sent(), sent_body);
     assert_eq!(env.call().max_output, None);
@@ -83,7 +86,7 @@ async fn a_caller_without_credits_is_refused_before_the_call() {
 
 #[tokio::test]
 async fn token_inputs_are_counted_exactly() {
-    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules(3));
+    let env = TestEnv::new(Script::Full(PAIR)).with_rules(rules(3));
 
     embed(&env, r#"{"model":"small","input":[[1,2,3],[4]]}"#).await.unwrap();
 
@@ -108,7 +111,7 @@ async fn only_an_embedding_model_of_the_group_is_called() {
 #[tokio::test]
 async fn a_refused_key_is_followed_by_the_next_without_cost() {
     let refusal = UpstreamError::Refused { status: 429, retry_after: None, body: Bytes::new() };
-    let scripts = vec![Script::Fails(refusal), Script::Full(ANSWER)];
+    let scripts = vec![Script::Fails(refusal), Script::Full(PAIR)];
     let env = TestEnv::with_scripts(scripts).with_rules(rules(0));
 
     embed(&env, REQUEST).await.unwrap();
@@ -118,12 +121,26 @@ async fn a_refused_key_is_followed_by_the_next_without_cost() {
 }
 
 #[tokio::test]
+async fn vectors_have_the_requested_encoding() {
+    let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules(0));
+    let request = r#"{"model":"small","input":"x","encoding_format":"base64"}"#;
+
+    let answer = embed(&env, request).await.unwrap();
+
+    let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap();
+    assert_eq!(answer["data"][0]["embedding"], "AAAAPw==");
+    assert_eq!(answer["usage"]["prompt_tokens"], 40);
+}
+
+#[tokio::test]
 async fn a_response_without_vectors_is_a_failure() {
     for (answer, records) in [
         ("{}", 0),
         (r#"{"data":[]}"#, 0),
         ("no JSON", 0),
         (r#"{"data":[],"usage":{"prompt_tokens":3}}"#, 1),
+        // One vector for two inputs.
+        (ANSWER, 1),
     ] {
         let env = TestEnv::new(Script::Full(answer)).with_rules(rules(0));
 

@@ -35,7 +35,12 @@ async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
     let upstream = Fixed::with_json(ANSWER).await;
     let app = start(&upstream, database).await;
     let ada = app.signed_in().await;
-    let request = json!({ "model": "vectors", "input": ["word ".repeat(2000)], "user": "ada" });
+    let request = json!({
+        "model": "vectors",
+        "input": ["word ".repeat(2000)],
+        "encoding_format": "base64",
+        "user": "ada",
+    });
 
     let models = ada.get("/v1/models").await;
     let model = ada.get("/v1/models/vectors").await;
@@ -67,6 +72,20 @@ async fn embeddings_are_charged_to_the_callers_budget(database: TestDatabase) {
         assert_eq!(refused.status, 404);
         assert_eq!(refused.body["error"]["code"], "model_not_found");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn vectors_have_the_requested_encoding_whatever_the_upstream_sends() {
+    let upstream = Fixed::with_json(ANSWER).await;
+    let app = start(&upstream, TestDatabase::sqlite()).await;
+    let ada = app.signed_in().await;
+
+    let floats = ada.post("/v1/embeddings", &json!({ "model": "vectors", "input": "x" })).await;
+    let two_inputs = json!({ "model": "vectors", "input": ["x", "y"] });
+    let incomplete_response = ada.post("/v1/embeddings", &two_inputs).await;
+
+    assert_eq!(floats.body["data"][0]["embedding"], json!([0.5]), "{}", floats.text());
+    assert_eq!(incomplete_response.status, 502, "{}", incomplete_response.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
