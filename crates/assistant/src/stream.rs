@@ -1,6 +1,7 @@
 //! Responses of models, full and streamed.
 
 pub(crate) mod answer;
+pub(crate) mod call_indices;
 pub(crate) mod chunk;
 pub(crate) mod chunk_head;
 pub(crate) mod completion;

@@ -259,7 +259,8 @@ impl ChatStream {
 
     /// Returns an event in a form that callers accept, or `None` if it has no content left.
     fn normalize(&mut self, json: &Bytes) -> Option<Bytes> {
-        match normalize::normalize_event(json, self.stream_state.has_deltas) {
+        let state = &mut self.stream_state;
+        match normalize::normalize_event(json, state.has_deltas, &mut state.call_indices) {
             NormalizeAction::Unchanged => {
                 self.stream_state.has_deltas |= normalize::has_delta(json);
                 Some(json.clone())

@@ -135,6 +135,25 @@ async fn values_of_a_wrong_type_are_repaired_or_removed() {
 }
 
 #[tokio::test]
+async fn calls_without_an_index_are_numbered() {
+    let call = |id: &str| {
+        look(&format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{{"id":"{id}","function":{{"name":"f","arguments":"{{}}"}}}}]}}}}]}}"#
+        ))
+    };
+    let env = frames([call("a"), call("b"), look(STOP), Frame::Done]);
+
+    let stream = read_stream(&env, PLAIN).await;
+
+    let indices: Vec<Value> = stream
+        .lines()
+        .filter_map(|it| serde_json::from_str::<Value>(it.strip_prefix("data: ")?).ok())
+        .filter_map(|it| it.pointer("/choices/0/delta/tool_calls/0/index").cloned())
+        .collect();
+    assert_eq!(indices, [0, 1], "{stream}");
+}
+
+#[tokio::test]
 async fn usage_is_sent_once_after_the_finish_if_requested() {
     let usage = r#"{"id":"c1","model":"m","choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11,"completion_tokens_details":{"reasoning_tokens":1}}}"#;
     let early_usage = r#"{"choices":[{"delta":{"content":"!"}}],"usage":{"prompt_tokens":9,"completion_tokens":1}}"#;

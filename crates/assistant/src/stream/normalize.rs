@@ -9,6 +9,7 @@ use pia_json::Members;
 use serde_json::{Map, Value};
 
 use crate::credits;
+use crate::stream::call_indices::CallIndices;
 use crate::stream::chunk::usage_json;
 
 type Object = Map<String, Value>;
@@ -30,7 +31,11 @@ pub(crate) enum NormalizeAction {
 ///
 /// A message counts as a delta unless there were deltas before: then it repeats
 /// the entire response.
-pub(crate) fn normalize_event(json: &[u8], after_deltas: bool) -> NormalizeAction {
+pub(crate) fn normalize_event(
+    json: &[u8],
+    after_deltas: bool,
+    call_indices: &mut CallIndices,
+) -> NormalizeAction {
     let Ok(Value::Object(mut event)) = serde_json::from_slice(json) else {
         return NormalizeAction::Unchanged;
     };
@@ -40,7 +45,7 @@ pub(crate) fn normalize_event(json: &[u8], after_deltas: bool) -> NormalizeActio
     let choices = event.get_mut("choices").and_then(Value::as_array_mut);
     let mut has_choice = false;
     for choice in choices.into_iter().flatten().filter_map(Value::as_object_mut) {
-        is_changed |= normalize_choice(choice, after_deltas);
+        is_changed |= normalize_choice(choice, after_deltas, call_indices);
         has_choice = true;
     }
 
@@ -125,14 +130,21 @@ fn remove_invalid_usage(event: &mut Object) -> bool {
     is_invalid
 }
 
-fn normalize_choice(choice: &mut Object, after_deltas: bool) -> bool {
+fn normalize_choice(
+    choice: &mut Object,
+    after_deltas: bool,
+    call_indices: &mut CallIndices,
+) -> bool {
     let mut is_changed = normalize_delta(choice, after_deltas);
     if choice.get("finish_reason").is_some_and(|it| !it.is_null() && !it.is_string()) {
         choice.remove("finish_reason");
         is_changed = true;
     }
-    let delta = choice.get_mut("delta").and_then(Value::as_object_mut);
-    is_changed | delta.is_some_and(normalize_tool_calls)
+    if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
+        is_changed |= normalize_tool_calls(delta);
+        is_changed |= call_indices.set_missing(delta);
+    }
+    is_changed
 }
 
 /// Replaces a missing delta by the message, and an invalid one by an empty one.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::stream::call_indices::CallIndices;
 use crate::stream::chunk_head::ChunkHead;
 use crate::stream::merge::{RoleFilter, rewrite_heads};
 
@@ -14,6 +15,8 @@ pub(crate) struct StreamState {
     pub(crate) has_called_tools: bool,
     pub(crate) has_deltas: bool,
     pub(crate) roles: RoleFilter,
+    /// Indices of the tool calls of the current call.
+    pub(crate) call_indices: CallIndices,
     pub(crate) head: Option<ChunkHead>,
     /// Number of earlier calls of the turn.
     pub(crate) calls_before: u32,

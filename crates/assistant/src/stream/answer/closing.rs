@@ -13,6 +13,7 @@ use super::{ChatStream, Phase, UsageChunks, billable};
 use crate::credits::metered_call::{Billable, CallEnd, MeteredCall};
 use crate::credits::usage::Usage;
 use crate::error::AssistantError;
+use crate::stream::call_indices::CallIndices;
 use crate::stream::chunk;
 use crate::stream::chunk_head::ChunkHead;
 use crate::stream::opened::{OpenedStream, open};
@@ -39,6 +40,7 @@ impl ChatStream {
                 turn.settle(metered_call);
                 self.last_usage = None;
                 self.stream_state.calls_before += 1;
+                self.stream_state.call_indices = CallIndices::default();
                 let (calls, text) = mem::take(&mut self.calls).finish();
                 self.phase = Phase::Opening(Box::pin(async move {
                     turn.serve(calls, &text).await;
