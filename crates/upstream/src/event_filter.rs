@@ -5,12 +5,21 @@
 
 use memchr::memmem::Finder;
 
+/// Finish reason of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum FinishReason {
+    None,
+    /// Empty text, which clients must not get.
+    Empty,
+    Present,
+}
+
 /// Filter that searches events for the few keys that matter.
 ///
 /// A key inside a JSON string has a backslash before its quote and does not
 /// match; a hit deeper in an event costs one needless parse. Most upstreams
 /// write `"usage":null` and `"finish_reason":null` into every chunk, so a key
-/// whose value is null or an empty string does not count.
+/// whose value is null or an empty string does not count, unless it is an empty finish reason.
 #[derive(Debug)]
 pub(crate) struct EventFilter {
     finish: Finder<'static>,
@@ -67,9 +76,18 @@ impl EventFilter {
         Self { everything: true, ..self }
     }
 
-    /// Returns whether this event has a finish reason.
-    pub(crate) fn finishes(&self, json: &[u8]) -> bool {
-        has_value(&self.finish, json)
+    /// Returns the finish reason of this event.
+    pub(crate) fn finish_reason(&self, json: &[u8]) -> FinishReason {
+        let reasons = values(&self.finish, json).map(|value| {
+            if value.starts_with(b"null") {
+                FinishReason::None
+            } else if value.starts_with(br#""""#) {
+                FinishReason::Empty
+            } else {
+                FinishReason::Present
+            }
+        });
+        reasons.max().unwrap_or(FinishReason::None)
     }
 
     /// Returns whether this event has usage, an error, a tool call or a
@@ -131,10 +149,14 @@ mod tests {
     fn a_key_counts_only_with_a_value() {
         let filter = EventFilter::default();
 
-        assert!(filter.finishes(br#"{"choices":[{"finish_reason" : "stop"}]}"#));
-        assert!(filter.finishes(br#"[{"finish_reason":null},{"finish_reason":"stop"}]"#));
-        assert!(!filter.finishes(br#"{"finish_reason": null}"#));
-        assert!(!filter.finishes(br#"{"finish_reason":""}"#));
+        for (json, finish_reason) in [
+            (&br#"{"choices":[{"finish_reason" : "stop"}]}"#[..], FinishReason::Present),
+            (&br#"[{"finish_reason":null},{"finish_reason":"stop"}]"#[..], FinishReason::Present),
+            (&br#"{"finish_reason": null}"#[..], FinishReason::None),
+            (&br#"{"finish_reason":""}"#[..], FinishReason::Empty),
+        ] {
+            assert_eq!(filter.finish_reason(json), finish_reason, "{}", json.escape_ascii());
+        }
         assert!(filter.selects(br#"{"usage":{"prompt_tokens":1}}"#));
         assert!(filter.selects(br#"{"delta":{"tool_calls":[{}]}}"#));
         assert!(filter.selects(br#"{"error":{"message":"no"}}"#));
@@ -178,6 +200,7 @@ mod tests {
         let filter = EventFilter::default();
 
         assert!(!filter.selects(br#"{"content":"say \"usage\": 5 and \"error\": 1"}"#));
-        assert!(!filter.finishes(br#"{"content":"\"finish_reason\": \"stop\""}"#));
+        let text = br#"{"content":"\"finish_reason\": \"stop\""}"#;
+        assert_eq!(filter.finish_reason(text), FinishReason::None);
     }
 }

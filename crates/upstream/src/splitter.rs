@@ -14,7 +14,7 @@ use pia_assistant::{Frame, UpstreamError};
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
-use crate::event_filter::EventFilter;
+use crate::event_filter::{EventFilter, FinishReason};
 
 /// Byte order mark that some upstreams send before the first event.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -194,12 +194,16 @@ impl Splitter {
             return EventKind::Inspect;
         }
 
-        let finishes = self.filter.finishes(data);
-        if finishes {
+        let finish_reason = self.filter.finish_reason(data);
+        if finish_reason == FinishReason::Present {
             self.ending = StreamEnd::Finished;
         }
 
-        if finishes || self.filter.selects(data) { EventKind::Inspect } else { EventKind::Forward }
+        if finish_reason != FinishReason::None || self.filter.selects(data) {
+            EventKind::Inspect
+        } else {
+            EventKind::Forward
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use memchr::memmem;
-use pia_json::Members;
+use pia_json::{Members, quoted};
 use serde_json::{Map, Value};
 
 use crate::credits;
@@ -69,13 +69,6 @@ pub(crate) fn has_delta(events: &[u8]) -> bool {
 
 /// Repairs a full response in the same way.
 pub(crate) fn normalize_answer(answer: Bytes) -> Bytes {
-    // A search for the keys costs less than parsing.
-    let may_need_repair = [br#""tool_calls""#.as_slice(), br#""usage""#.as_slice()]
-        .iter()
-        .any(|key| memmem::find(&answer, key).is_some());
-    if !may_need_repair {
-        return answer;
-    }
     let Ok(mut members) = serde_json::from_slice::<Members<'_>>(&answer) else { return answer };
 
     let usage = members.get("usage").map(normalize_usage).unwrap_or_default();
@@ -98,8 +91,63 @@ pub(crate) fn normalize_answer(answer: Bytes) -> Bytes {
         members.set("choices", choices.to_string());
     }
 
-    let is_changed = usage != NormalizedUsage::Unchanged || has_repaired_calls;
+    let finished_choices = members.get("choices").and_then(with_finish_reasons);
+    let is_changed =
+        usage != NormalizedUsage::Unchanged || has_repaired_calls || finished_choices.is_some();
+    if let Some(choices_json) = finished_choices {
+        members.set("choices", choices_json);
+    }
+
     if is_changed { Bytes::from(members.to_json()) } else { answer }
+}
+
+/// Returns the choices of a full response with finish reasons that clients know; `None`
+/// if they have them.
+fn with_finish_reasons(choices_json: &str) -> Option<String> {
+    let mut choices: Vec<Members<'_>> = serde_json::from_str(choices_json).ok()?;
+    let mut is_changed = false;
+    for choice in &mut choices {
+        let sent_reason = choice.get("finish_reason").and_then(parse_reason);
+        let reason = match &sent_reason {
+            Some(reason) => known_reason(reason),
+            None if has_tool_calls(choice) => "tool_calls",
+            None => "stop",
+        };
+        if sent_reason.as_deref() != Some(reason) {
+            choice.set("finish_reason", quoted(reason));
+            is_changed = true;
+        }
+    }
+
+    if !is_changed {
+        return None;
+    }
+
+    let choices_json: Vec<String> = choices.iter().map(Members::to_json).collect();
+    Some(format!("[{}]", choices_json.join(",")))
+}
+
+fn parse_reason(json: &str) -> Option<String> {
+    serde_json::from_str(json).ok().filter(|it: &String| !it.is_empty())
+}
+
+fn has_tool_calls(choice: &Members<'_>) -> bool {
+    let message = choice.get("message").and_then(|it| serde_json::from_str::<Value>(it).ok());
+    let calls = message.as_ref().and_then(|it| it.get("tool_calls")?.as_array());
+    calls.is_some_and(|it| !it.is_empty())
+}
+
+/// Returns the finish reason of OpenAI's API for one of a model: some clients fail at any
+/// other. `error` is reported as an error later.
+fn known_reason(reason: &str) -> &'static str {
+    match reason.to_ascii_lowercase().as_str() {
+        "length" | "max_tokens" | "model_length" => "length",
+        "tool_calls" | "tool_use" => "tool_calls",
+        "content_filter" => "content_filter",
+        "function_call" => "function_call",
+        "error" => "error",
+        _ => "stop",
+    }
 }
 
 /// Treatment of usage.
@@ -136,15 +184,25 @@ fn normalize_choice(
     call_indices: &mut CallIndices,
 ) -> bool {
     let mut is_changed = normalize_delta(choice, after_deltas);
-    if choice.get("finish_reason").is_some_and(|it| !it.is_null() && !it.is_string()) {
-        choice.remove("finish_reason");
-        is_changed = true;
-    }
+    is_changed |= normalize_finish_reason(choice);
     if let Some(delta) = choice.get_mut("delta").and_then(Value::as_object_mut) {
         is_changed |= normalize_tool_calls(delta);
         is_changed |= call_indices.set_missing(delta);
     }
     is_changed
+}
+
+/// Replaces a finish reason that clients do not know, and removes an invalid or empty one.
+fn normalize_finish_reason(choice: &mut Object) -> bool {
+    let Some(sent_reason) = choice.get("finish_reason").filter(|it| !it.is_null()) else {
+        return false;
+    };
+    match sent_reason.as_str().filter(|it| !it.is_empty()).map(known_reason) {
+        Some(reason) if sent_reason == reason => return false,
+        Some(reason) => choice.insert("finish_reason".to_owned(), Value::from(reason)),
+        None => choice.remove("finish_reason"),
+    };
+    true
 }
 
 /// Replaces a missing delta by the message, and an invalid one by an empty one.

@@ -111,10 +111,56 @@ fn an_invalid_delta_becomes_empty() {
 
 #[test]
 fn an_invalid_finish_reason_is_removed() {
-    for invalid in [json!(1), json!(true), json!({ "reason": "stop" })] {
+    for invalid in [json!(1), json!(true), json!({ "reason": "stop" }), json!("")] {
         let event = json!({ "choices": [{ "delta": {}, "finish_reason": invalid }] });
 
         assert_eq!(after(&event, true), json!({ "choices": [{ "delta": {} }] }), "{invalid}");
+    }
+}
+
+#[test]
+fn an_unknown_finish_reason_becomes_a_known_one() {
+    for (reason, expected) in [
+        ("max_tokens", "length"),
+        ("MAX_TOKENS", "length"),
+        ("model_length", "length"),
+        ("tool_use", "tool_calls"),
+        ("eos", "stop"),
+        ("STOP", "stop"),
+    ] {
+        let event = json!({ "choices": [{ "delta": {}, "finish_reason": reason }] });
+        let answer = json!({ "choices": [{ "message": {}, "finish_reason": reason }] });
+
+        let normalized = normalize_answer(Bytes::from(answer.to_string()));
+
+        let expected_event = json!({ "choices": [{ "delta": {}, "finish_reason": expected }] });
+        assert_eq!(after(&event, true), expected_event, "{reason}");
+        let expected_answer = json!({ "choices": [{ "message": {}, "finish_reason": expected }] });
+        assert_eq!(normalized, expected_answer.to_string(), "{reason}");
+    }
+    for known in ["stop", "length", "tool_calls", "content_filter", "function_call", "error"] {
+        let answer = json!({ "choices": [{ "message": {}, "finish_reason": known }] }).to_string();
+
+        assert_eq!(normalize_answer(Bytes::from(answer.clone())), answer);
+        assert_eq!(known_reason(known), known);
+    }
+}
+
+#[test]
+fn a_full_response_without_a_finish_reason_gets_one() {
+    for (message, reason) in [
+        (json!({ "content": "x" }), "stop"),
+        (json!({ "tool_calls": [] }), "stop"),
+        (json!({ "tool_calls": [{ "id": "a" }] }), "tool_calls"),
+    ] {
+        for missing in [json!(null), json!("")] {
+            let answer = json!({ "choices": [{ "message": message, "finish_reason": missing }] });
+
+            let normalized = normalize_answer(Bytes::from(answer.to_string()));
+
+            let expected = json!({ "choices": [{ "message": message, "finish_reason": reason }] });
+            assert_eq!(normalized, expected.to_string());
+        }
     }
 }
 

@@ -174,7 +174,7 @@ async fn a_mode_chooses_the_model_and_the_upstream() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_way_of_writing_a_character_survives_in_both_directions() {
-    let escaped = r#"{"choices":[{"message":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"}}]}"#;
+    let escaped = r#"{"choices":[{"message":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"},"finish_reason":"stop"}]}"#;
     let event = r#"{"choices":[{"delta":{"content":"gr\u00fc\u00DF \ud83d\ude00 ü"}}]}"#;
     let full_upstream = Fixed::with_json(escaped).await;
     let end = r#"data: {"choices":[{"delta":{},"finish_reason":"stop"}]}"#;

@@ -78,12 +78,15 @@ async fn usage_is_estimated_if_the_upstream_reports_none() {
 async fn a_malformed_stream_is_normalised_for_the_client() {
     let call =
         json!({ "index": "0", "id": 7, "function": { "name": "f", "arguments": { "a": 1 } } });
+    let second_call = json!({ "id": "8", "function": { "name": "g", "arguments": "{}" } });
     let events = [
         json!({ "guardrail": { "protected": true } }),
         json!({ "choices": [{ "message": { "content": "One" } }] }),
         json!({ "choices": [{ "message": { "content": " two" } }] }),
         json!({ "choices": [{ "delta": { "tool_calls": [call, 5] } }] }),
-        json!({ "choices": [{ "delta": {}, "finish_reason": "tool_calls" }] }),
+        json!({ "choices": [{ "delta": { "tool_calls": [second_call] } }] }),
+        json!({ "choices": [{ "delta": {}, "finish_reason": "" }] }),
+        json!({ "choices": [{ "delta": {}, "finish_reason": "tool_use" }] }),
         json!({ "choices": [], "usage": { "prompt_tokens": "3", "completion_tokens": 4.0 } }),
         json!({ "choices": [], "usage": ["many"] }),
     ];
@@ -97,10 +100,12 @@ async fn a_malformed_stream_is_normalised_for_the_client() {
 
     let calls: Vec<_> = heard.calls.iter().map(|it| (&*it.id, &*it.name, &*it.arguments)).collect();
     assert_eq!(heard.text, "One two");
-    assert_eq!(calls, [("7", "f", r#"{"a":1}"#)]);
+    assert_eq!(calls, [("7", "f", r#"{"a":1}"#), ("8", "g", "{}")]);
     assert_eq!(heard.finish.as_deref(), Some("tool_calls"));
     assert_eq!(heard.usage, Some((3, 4)));
     assert!(heard.chunks.iter().all(|it| it.get("guardrail").is_none()), "{heard:?}");
+    let ends = heard.chunks.iter().filter(|it| it.to_string().contains("finish_reason"));
+    assert_eq!(ends.count(), 1, "{heard:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
