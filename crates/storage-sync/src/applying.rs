@@ -230,8 +230,12 @@ fn push_keys(changes: &Changes) -> PushKeys {
     }
 }
 
-/// Returns the stamp of the last write; the highest so far if there is none. It counts
-/// as `PushTransaction::assign_stamps` does: one stamp for each write, in order.
+/// Returns the stamp of the last write; the highest so far if there is none, as a pull
+/// does. It counts as `PushTransaction::assign_stamps` does: one stamp for each write, in order.
 fn last_stamp(ledger: &Ledger, plan: &PushPlan, now: Timestamp) -> Timestamp {
-    ledger.stamps(now).take(plan.writes.len()).last().unwrap_or(ledger.last_stamp)
+    ledger
+        .stamps(now)
+        .take(plan.writes.len())
+        .last()
+        .unwrap_or_else(|| ledger.last_stamp.max(ledger.created_at))
 }

@@ -33,6 +33,8 @@ pub struct Ledger {
     pub stored_bytes: i64,
     /// Bytes that the account may store by its group; `None` for the default.
     pub group_limit: Option<i64>,
+    /// Time when the account was created, which counts as its first stamp.
+    pub created_at: Timestamp,
 }
 
 impl Ledger {
@@ -73,6 +75,7 @@ struct LedgerRow {
     reset_at: Option<DbInstant>,
     stored_bytes: i64,
     group_limit: Option<i64>,
+    created_at: Option<DbInstant>,
 }
 
 /// Columns of a [`LedgerRow`].
@@ -93,6 +96,7 @@ macro_rules! row_columns {
                 )
                 .select(group_settings::user_storage_bytes)
                 .single_value(),
+            accounts::table.find(DbUid($user.0)).select(accounts::created_at).single_value(),
         )
     };
 }
@@ -195,6 +199,7 @@ impl From<LedgerRow> for Ledger {
             was_reset: row.reset_at.is_some(),
             stored_bytes: row.stored_bytes,
             group_limit: row.group_limit,
+            created_at: row.created_at.map_or(Timestamp::UNIX_EPOCH, |it| it.0),
         }
     }
 }
@@ -213,6 +218,7 @@ mod tests {
             was_reset: false,
             stored_bytes: 90,
             group_limit: None,
+            created_at: Timestamp::UNIX_EPOCH,
         }
     }
 

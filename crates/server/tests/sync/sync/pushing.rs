@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::{NOTHING, changed_ids, cursor, id, pull, pull_with, push, todo, todos};
 
 on_both_databases!(
+    a_push_that_stores_nothing_returns_the_cursor_of_a_pull,
     the_later_change_wins_and_is_returned_to_the_loser,
     with_server_wins_items_unknown_to_the_client_are_unchanged,
     repeated_pushes_do_not_revive_deleted_items,
@@ -26,6 +27,20 @@ fn gzip(body: &Value) -> Vec<u8> {
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(body.to_string().as_bytes()).expect("compressed");
     gzip.finish().expect("compressed")
+}
+
+async fn a_push_that_stores_nothing_returns_the_cursor_of_a_pull(database: TestDatabase) {
+    let app = TestConfig::on(database).start().await;
+    let ada = app.signed_in().await;
+
+    let first_push = push(&ada, &todos(&[])).await;
+    let pulled = pull(&ada, NOTHING).await;
+    push(&ada, &todos(&[todo(1, 1, "x")])).await;
+    let later_push = push(&ada, &todos(&[])).await;
+
+    assert_eq!(first_push["serverTimestamp"], pulled["serverTimestamp"]);
+    assert_ne!(later_push["serverTimestamp"], pulled["serverTimestamp"]);
+    assert_eq!(later_push["serverTimestamp"], pull(&ada, NOTHING).await["serverTimestamp"]);
 }
 
 async fn the_later_change_wins_and_is_returned_to_the_loser(database: TestDatabase) {
