@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::personas::GrantedPersona;
 use crate::request::array_elements::ArrayElements;
@@ -21,7 +21,19 @@ const TOKENS_PER_MESSAGE: i64 = 4;
 #[derive(Deserialize)]
 struct Instructions<'a> {
     role: &'a str,
-    content: String,
+    /// Text, or a list of parts.
+    content: Value,
+}
+
+impl Instructions<'_> {
+    /// Returns the text of the content, its parts joined.
+    fn into_text(self) -> String {
+        match self.content {
+            Value::String(text) => text,
+            Value::Array(parts) => parts.iter().filter_map(|it| it.get("text")?.as_str()).collect(),
+            _ => String::new(),
+        }
+    }
 }
 
 impl UpstreamPrompt {
@@ -55,7 +67,7 @@ impl UpstreamPrompt {
         messages.first.into_iter().any(|message| {
             let instructions = serde_json::from_str::<Instructions<'_>>(message.get());
             instructions.is_ok_and(|it| {
-                matches!(it.role, "system" | "developer") && it.content.contains(system_prompt)
+                matches!(it.role, "system" | "developer") && it.into_text().contains(system_prompt)
             })
         })
     }
@@ -110,13 +122,18 @@ mod tests {
 
     #[test]
     fn instructions_that_the_client_sent_are_not_repeated() {
-        let own_message = r#"{"role":"system","content":"You: Be \u0022exact\u0022. Thanks"}"#;
-        let mut prompt = prompt(&format!("[{own_message},{USER}]"));
-        let before = sent(&prompt);
+        for content in [
+            r#""You: Be \u0022exact\u0022. Thanks""#,
+            r#"[{"type":"text","text":"You: Be "},{"type":"text","text":"\"exact\". Thanks"}]"#,
+        ] {
+            let own_message = format!(r#"{{"role":"system","content":{content}}}"#);
+            let mut prompt = prompt(&format!("[{own_message},{USER}]"));
+            let before = sent(&prompt);
 
-        prompt.apply_persona(&persona());
+            prompt.apply_persona(&persona());
 
-        assert_eq!(sent(&prompt), before);
+            assert_eq!(sent(&prompt), before);
+        }
     }
 
     #[test]
