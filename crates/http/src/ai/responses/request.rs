@@ -78,6 +78,7 @@ fn non_null<'a>(request: &'a Map<String, Value>, name: &str) -> Option<&'a Value
 }
 
 fn messages(request: &Map<String, Value>) -> Result<Vec<Value>, ApiError> {
+    let missing_input = || invalid("input", "required", "Must be a string or a list of items.");
     let mut messages = Vec::new();
     if let Some(instructions) = non_null(request, "instructions") {
         messages.push(json!({ "role": "system", "content": instructions }));
@@ -91,7 +92,11 @@ fn messages(request: &Map<String, Value>) -> Result<Vec<Value>, ApiError> {
                     .map_err(|message| invalid(&format!("input[{index}]"), "invalid", message))?;
             }
         }
-        _ => return Err(invalid("input", "required", "Must be a string or a list of items.")),
+        _ => return Err(missing_input()),
+    }
+
+    if messages.is_empty() {
+        return Err(missing_input());
     }
 
     Ok(messages)
@@ -313,6 +318,8 @@ mod tests {
             json!({}),
             json!([]),
             json!({ "input": 5 }),
+            json!({ "input": [] }),
+            json!({ "input": [{ "type": "reasoning", "summary": [] }] }),
             json!({ "input": "x", "previous_response_id": "resp_1" }),
             json!({ "input": "x", "conversation": {} }),
             json!({ "input": "x", "background": true }),
