@@ -97,10 +97,8 @@ impl Response {
         output: &[Value],
         usage: Option<&Value>,
     ) -> Value {
-        let incomplete_reason = match reason {
-            FINISH_LENGTH => "max_output_tokens",
-            FILTER => FILTER,
-            _ => return self.object("completed", output, usage),
+        let Some(incomplete_reason) = incomplete_reason(reason) else {
+            return self.object("completed", output, usage);
         };
         let response = self.object("incomplete", output, usage);
         with(response, "incomplete_details", json!({ "reason": incomplete_reason }))
@@ -110,10 +108,11 @@ impl Response {
     pub(super) fn complete_with(&self, completion: &[u8]) -> serde_json::Result<Value> {
         let completion: Value = serde_json::from_slice(completion)?;
         let choice = pointer_or_null(&completion, "/choices/0");
+        let finish_reason = text(choice, "/finish_reason");
         let mut output = Vec::new();
         let content = text(choice, "/message/content");
         if !content.is_empty() {
-            output.push(message_item(&new_id("msg"), content));
+            output.push(message_item(&new_id("msg"), content, finish_reason));
         }
 
         for call in pointer_or_null(choice, "/message/tool_calls").as_array().into_iter().flatten()
@@ -125,7 +124,7 @@ impl Response {
 
         let usage = completion.get("usage").filter(|it| !it.is_null());
 
-        Ok(self.final_object(text(choice, "/finish_reason"), &output, usage))
+        Ok(self.final_object(finish_reason, &output, usage))
     }
 }
 
@@ -134,12 +133,23 @@ pub(super) fn new_id(kind: &str) -> String {
     format!("{kind}_{}", Uuid::now_v7().simple())
 }
 
-/// Returns a complete message item.
-pub(super) fn message_item(id: &str, content: &str) -> Value {
+/// Returns the reason for which a response is incomplete, by that for the end of its
+/// completion.
+fn incomplete_reason(finish_reason: &str) -> Option<&'static str> {
+    match finish_reason {
+        FINISH_LENGTH => Some("max_output_tokens"),
+        FILTER => Some(FILTER),
+        _ => None,
+    }
+}
+
+/// Returns the message item of a completion that ended for this reason.
+pub(super) fn message_item(id: &str, content: &str, finish_reason: &str) -> Value {
+    let is_incomplete = incomplete_reason(finish_reason).is_some();
     json!({
         "id": id,
         "type": "message",
-        "status": "completed",
+        "status": if is_incomplete { "incomplete" } else { "completed" },
         "role": "assistant",
         "content": [{ "type": "output_text", "text": content, "annotations": [], "logprobs": [] }],
     })
@@ -196,6 +206,7 @@ mod tests {
 
         assert_eq!(response["status"], "completed");
         assert_eq!(response["model"], "m");
+        assert_eq!(response["output"][0]["status"], "completed");
         assert_eq!(response["output"][0]["content"][0]["text"], "Hi");
         assert_eq!(response["output"][1]["call_id"], "call");
         assert_eq!(response["usage"]["total_tokens"], 5);
@@ -213,6 +224,7 @@ mod tests {
 
             assert_eq!(response["status"], "incomplete");
             assert_eq!(response["incomplete_details"]["reason"], expected);
+            assert_eq!(response["output"][0]["status"], "incomplete");
             assert!(response["usage"].is_null());
         }
     }

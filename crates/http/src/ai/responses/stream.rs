@@ -168,7 +168,7 @@ impl Events {
     fn add_item(&mut self, id_kind: &str, kind: OutputItemKind) -> usize {
         let index = self.items.len();
         let item = Item { id: new_id(id_kind), kind, text: String::new() };
-        let mut in_progress = with(item.to_json(), "status", json!("in_progress"));
+        let mut in_progress = with(item.to_json(""), "status", json!("in_progress"));
         if matches!(item.kind, OutputItemKind::Message) {
             in_progress = with(in_progress, "content", json!([]));
         }
@@ -195,7 +195,7 @@ impl Events {
             self.end_item(index);
         }
 
-        let output: Vec<_> = self.items.iter().map(Item::to_json).collect();
+        let output = self.items_json();
         let response =
             self.response.final_object(&self.finish_reason, &output, self.usage.as_ref());
         let event = if pointer_or_null(&response, "/status") == "incomplete" {
@@ -206,10 +206,14 @@ impl Events {
         self.write(event, json!({ "response": response }));
     }
 
+    fn items_json(&self) -> Vec<Value> {
+        self.items.iter().map(|it| it.to_json(&self.finish_reason)).collect()
+    }
+
     fn end_item(&mut self, index: usize) {
         let Some(item) = self.items.get(index) else { return };
 
-        let item_json = item.to_json();
+        let item_json = item.to_json(&self.finish_reason);
         let text = item.text.clone();
 
         if matches!(item.kind, OutputItemKind::Message) {
@@ -232,7 +236,7 @@ impl Events {
 
     fn fail(&mut self, error: &Value) {
         self.phase = Phase::Over;
-        let output: Vec<_> = self.items.iter().map(Item::to_json).collect();
+        let output = self.items_json();
         let response = self.response.object("failed", &output, self.usage.as_ref());
         let code = pointer_or_null(error, "/code");
         let message = pointer_or_null(error, "/message");
@@ -259,9 +263,9 @@ impl Events {
 }
 
 impl Item {
-    fn to_json(&self) -> Value {
+    fn to_json(&self, finish_reason: &str) -> Value {
         match &self.kind {
-            OutputItemKind::Message => message_item(&self.id, &self.text),
+            OutputItemKind::Message => message_item(&self.id, &self.text, finish_reason),
             OutputItemKind::Call { call_id, name, .. } => {
                 function_call_item(&self.id, call_id, name, &self.text)
             }
@@ -372,5 +376,6 @@ mod tests {
 
         assert_eq!(types.last().unwrap(), "response.incomplete");
         assert_eq!(last["response"]["incomplete_details"]["reason"], "max_output_tokens");
+        assert_eq!(last["response"]["output"][0]["status"], "incomplete");
     }
 }
