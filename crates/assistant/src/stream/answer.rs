@@ -198,6 +198,7 @@ impl ChatStream {
                 let may_be_first_delta = !self.stream_state.has_deltas || !opened.answers;
                 if may_be_first_delta && normalize::has_delta(&bytes) {
                     self.stream_state.has_deltas = true;
+                    self.stream_state.set_head_of(&bytes);
                     opened.answers = true;
                 }
                 Ok(Some(self.forward(bytes, events)))

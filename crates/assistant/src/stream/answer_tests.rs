@@ -59,6 +59,18 @@ async fn a_stream_without_a_finish_reason_gets_one() {
 }
 
 #[tokio::test]
+async fn chunks_of_the_server_have_the_head_of_a_stream_without_a_role() {
+    let chunk =
+        "data: {\"id\":\"c1\",\"model\":\"x\",\"choices\":[{\"delta\":{\"content\":\"A\"}}]}\n\n";
+
+    let stream = read_stream(&frames([pass(chunk), pass(ANSWER), Frame::Done]), PLAIN).await;
+
+    let stop =
+        r#"{"id":"c1","model":"x","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    assert_eq!(stream, format!("{chunk}{ANSWER}data: {stop}\n\ndata: [DONE]\n\n"));
+}
+
+#[tokio::test]
 async fn nulls_are_removed_from_chunks() {
     let null = "data: {\"choices\":[{\"delta\":{\"content\":\"A\"},\"logprobs\":null}]}\n\n";
 

@@ -1,6 +1,7 @@
 //! State of a stream so far.
 
 use bytes::Bytes;
+use pia_json::Members;
 
 use crate::stream::call_indices::CallIndices;
 use crate::stream::chunk_head::ChunkHead;
@@ -28,6 +29,17 @@ impl StreamState {
         if self.calls_before == 0 || self.head.is_none() {
             self.head = head.or(self.head.take());
         }
+    }
+
+    /// Stores the head of the first of these events, unless there is one.
+    pub(crate) fn set_head_of(&mut self, events: &[u8]) {
+        if self.head.is_some() {
+            return;
+        }
+        let mut lines = events.split(|it| *it == b'\n');
+        let json = lines.find_map(|it| it.strip_prefix(b"data: "));
+        let chunk = json.and_then(|it| serde_json::from_slice::<Members<'_>>(it).ok());
+        self.set_head(chunk.as_ref().and_then(ChunkHead::from_members));
     }
 
     /// Replaces the heads of events of later calls by that of the first call.
