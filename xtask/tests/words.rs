@@ -124,7 +124,9 @@ fn public_types_have_names_of_their_own() {
     let mut owners_by_name: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (path, text) in sources().into_iter().filter(|(path, _)| is_shipped(path)) {
         let owner = path.split('/').nth(1).unwrap_or_default().to_owned();
-        for line in text.lines().filter(|it| it.starts_with("pub ")) {
+        // Those of `named_variants!` are indented.
+        let is_public = |it: &&str| it.starts_with("pub ") || it.starts_with("    pub enum ");
+        for line in text.lines().filter(is_public) {
             if let Some(("struct" | "enum" | "trait" | "type", name)) = declaration(line) {
                 owners_by_name.entry(name.to_owned()).or_default().insert(owner.clone());
             }

@@ -19,6 +19,7 @@ mod language;
 mod lifecycle;
 mod live_setting;
 mod maintenance;
+mod named_variants;
 mod page;
 mod random;
 mod reauthentication;
