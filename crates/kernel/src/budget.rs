@@ -3,38 +3,29 @@
 //! Groups carry the limits (`policy`), and calls are admitted against them
 //! (`assistant`). Hours and days are rolling windows, weeks are calendar weeks.
 
-/// Period of a budget, of a member or of a whole group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum BudgetPeriod {
-    /// A member's spending within any hour.
-    Hourly,
-    /// A member's spending within any 24 hours.
-    Daily,
-    /// A member's spending within a calendar week: their allowance.
-    Weekly,
-    /// Spending of all members within any 24 hours.
-    GroupDaily,
-    /// Spending of all members within a calendar week.
-    GroupWeekly,
+use crate::named_variants;
+
+named_variants! {
+    /// Period of a budget, of a member or of a whole group.
+    ///
+    /// The names are those on the wire, in the database and on the command line. The
+    /// periods of members are the first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum BudgetPeriod {
+        /// A member's spending within any hour.
+        Hourly = "hourly",
+        /// A member's spending within any 24 hours.
+        Daily = "daily",
+        /// A member's spending within a calendar week: their allowance.
+        Weekly = "weekly",
+        /// Spending of all members within any 24 hours.
+        GroupDaily = "group-daily",
+        /// Spending of all members within a calendar week.
+        GroupWeekly = "group-weekly",
+    }
 }
 
 impl BudgetPeriod {
-    /// Every period, those of members first.
-    pub const ALL: [Self; 5] =
-        [Self::Hourly, Self::Daily, Self::Weekly, Self::GroupDaily, Self::GroupWeekly];
-
-    /// Returns the name of the period on the wire, in the database and on the
-    /// command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Hourly => "hourly",
-            Self::Daily => "daily",
-            Self::Weekly => "weekly",
-            Self::GroupDaily => "group-daily",
-            Self::GroupWeekly => "group-weekly",
-        }
-    }
-
     /// Returns the period of this name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))

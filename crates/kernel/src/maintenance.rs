@@ -1,71 +1,54 @@
 //! Maintenance tasks, which delete what has expired, and their last runs.
 //!
-//! To add a task, add a line to `tasks!` below and its work to
+//! To add a task, add a variant to `MaintenanceKind` and its work to
 //! `server/src/compose/maintenance.rs`; `server/src/housekeeping.rs` runs all of
-//! them in the order of these lines.
+//! them in the order of the variants.
 
 use async_trait::async_trait;
 
-use crate::{Timestamp, Unavailable};
+use crate::{Timestamp, Unavailable, named_variants};
 
-/// Defines the tasks with their names in the database.
-macro_rules! tasks {
-    ($($(#[$doc:meta])* $task:ident = $name:literal,)*) => {
-        /// Maintenance task. Every instance runs each of them periodically.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        pub enum MaintenanceKind {
-            $($(#[$doc])* $task,)*
-        }
-
-        impl MaintenanceKind {
-            /// All tasks, in the order in which they run.
-            pub const ALL: &[Self] = &[$(Self::$task),*];
-
-            /// Returns the name in the database and in logs.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$task => $name,)*
-                }
-            }
-        }
-    };
-}
-
-tasks! {
-    /// Sessions that have expired.
-    Sessions = "sessions",
-    /// Sign-ins beyond the retention of the history.
-    SignInHistory = "sign-in-history",
-    /// Sign-ins that wait for a second factor.
-    FactorChallenges = "factor-challenges",
-    /// Second factors whose setup was not completed.
-    UnfinishedFactors = "unfinished-factors",
-    /// Expired tokens in the links of emails.
-    EmailTokens = "email-tokens",
-    /// Expired challenges for passkeys.
-    PasskeyChallenges = "passkey-challenges",
-    /// Unfinished sign-ins at identity providers.
-    ProviderSignIns = "provider-sign-ins",
-    /// Invitations that have expired.
-    Invitations = "invitations",
-    /// Accounts whose address was never verified.
-    UnverifiedAccounts = "unverified-accounts",
-    /// Rate limits that are not reached any more.
-    RateLimits = "rate-limits",
-    /// Counts of wrong passwords.
-    PasswordThrottle = "password-throttle",
-    /// Audit entries beyond their retention.
-    AuditEntries = "audit-entries",
-    /// Events of synchronisation beyond their retention.
-    SyncEvents = "sync-events",
-    /// Reports on answers beyond their retention.
-    Feedback = "feedback",
-    /// Questions without an answer beyond their retention.
-    UnansweredQuestions = "unanswered-questions",
-    /// Emails that failed long ago.
-    Emails = "emails",
-    /// Deleted data in the log of the database.
-    DeletedTraces = "deleted-traces",
+named_variants! {
+    /// Maintenance task. Every instance runs each of them periodically, in this order.
+    ///
+    /// The names are those in the database, in logs and on the wire.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum MaintenanceKind {
+        /// Sessions that have expired.
+        Sessions = "sessions",
+        /// Sign-ins beyond the retention of the history.
+        SignInHistory = "sign-in-history",
+        /// Sign-ins that wait for a second factor.
+        FactorChallenges = "factor-challenges",
+        /// Second factors whose setup was not completed.
+        UnfinishedFactors = "unfinished-factors",
+        /// Expired tokens in the links of emails.
+        EmailTokens = "email-tokens",
+        /// Expired challenges for passkeys.
+        PasskeyChallenges = "passkey-challenges",
+        /// Unfinished sign-ins at identity providers.
+        ProviderSignIns = "provider-sign-ins",
+        /// Invitations that have expired.
+        Invitations = "invitations",
+        /// Accounts whose address was never verified.
+        UnverifiedAccounts = "unverified-accounts",
+        /// Rate limits that are not reached any more.
+        RateLimits = "rate-limits",
+        /// Counts of wrong passwords.
+        PasswordThrottle = "password-throttle",
+        /// Audit entries beyond their retention.
+        AuditEntries = "audit-entries",
+        /// Events of synchronisation beyond their retention.
+        SyncEvents = "sync-events",
+        /// Reports on answers beyond their retention.
+        Feedback = "feedback",
+        /// Questions without an answer beyond their retention.
+        UnansweredQuestions = "unanswered-questions",
+        /// Emails that failed long ago.
+        Emails = "emails",
+        /// Deleted data in the log of the database.
+        DeletedTraces = "deleted-traces",
+    }
 }
 
 /// Last run of a maintenance task.

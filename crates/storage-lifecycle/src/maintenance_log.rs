@@ -60,9 +60,9 @@ impl MaintenanceLog for SqlMaintenanceLog {
             on_conn!(self.db.reader(), |conn| maintenance_runs::table.load(conn).await?);
         let run = |(task, started, finished, error, instance): RunRow| {
             // Names of a newer version, while it is being deployed, are left out.
-            let task = MaintenanceKind::ALL.iter().find(|it| it.name() == task)?;
+            let task = MaintenanceKind::ALL.into_iter().find(|it| it.name() == task)?;
             let finished_at = finished.map(|it| it.0);
-            Some((*task, MaintenanceRun { started_at: started.0, finished_at, error, instance }))
+            Some((task, MaintenanceRun { started_at: started.0, finished_at, error, instance }))
         };
         Ok(rows?.into_iter().filter_map(run).collect())
     }

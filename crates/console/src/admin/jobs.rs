@@ -42,7 +42,7 @@ async fn list(page: PageContext) -> PageResult {
         .into_iter()
         .collect();
     let columns = [TASK, common::STATUS, STARTED, FINISHED, INSTANCE];
-    let rows = MaintenanceKind::ALL.iter().map(|it| task_row(&page, *it, runs.get(it)));
+    let rows = MaintenanceKind::ALL.into_iter().map(|it| task_row(&page, it, runs.get(&it)));
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),

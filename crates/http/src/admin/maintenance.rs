@@ -13,8 +13,8 @@ use crate::{Api, HttpError};
 pub(crate) async fn list(api: Data<Api>) -> Result<Json<Vec<MaintenanceTaskResponse>>, HttpError> {
     let runs = api.run(|api| async move { api.maintenance.last_runs().await }).await?;
     let mut last_runs: HashMap<_, _> = runs.into_iter().collect();
-    let tasks = MaintenanceKind::ALL.iter();
-    Ok(Json(tasks.map(|it| MaintenanceTaskResponse::new(*it, last_runs.remove(it))).collect()))
+    let tasks = MaintenanceKind::ALL.into_iter();
+    Ok(Json(tasks.map(|it| MaintenanceTaskResponse::new(it, last_runs.remove(&it))).collect()))
 }
 
 /// Maintenance task with the last run of any instance.

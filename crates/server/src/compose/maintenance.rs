@@ -36,7 +36,7 @@ macro_rules! task {
 impl MaintainedDomains<'_> {
     /// Returns the runner of all maintenance tasks.
     pub(super) fn housekeeping(&self, log: Arc<dyn MaintenanceLog>) -> Housekeeping {
-        let tasks = MaintenanceKind::ALL.iter().map(|it| (*it, self.task(*it))).collect();
+        let tasks = MaintenanceKind::ALL.into_iter().map(|it| (it, self.task(it))).collect();
         let clock = self.base.clock();
         Housekeeping { tasks, log, clock, instance: instance_name() }
     }
