@@ -1,7 +1,7 @@
 //! Port of API keys; implemented in `storage-identity`.
 
 use async_trait::async_trait;
-use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{ApiKeyId, SideEffects, Timestamp, Unavailable, UserId, named_variants};
 
 use super::{CredentialStoreOutcome, VerifiedProof};
 use crate::people::account::ApiKeyRef;
@@ -52,24 +52,17 @@ pub trait ApiKeyStore: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ApiKeyHash(pub [u8; 32]);
 
-/// Part of the API that a key opens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyScope {
-    /// Calls of models through the AI proxy.
-    Ai,
+named_variants! {
+    /// Part of the API that a key opens, with its name in the database and on the
+    /// wire. Lists have this order.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum KeyScope {
+        /// Calls of models through the AI proxy.
+        Ai = "ai",
+    }
 }
 
 impl KeyScope {
-    /// All scopes, in the order in which they are listed.
-    pub const ALL: [Self; 1] = [Self::Ai];
-
-    /// Returns the name in the database and on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Ai => "ai",
-        }
-    }
-
     /// Returns the scope of this name, case-sensitively.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
