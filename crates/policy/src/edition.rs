@@ -2,32 +2,24 @@
 
 use std::collections::BTreeSet;
 
+use pia_kernel::named_variants;
+
 use crate::feature::Feature;
 
-/// Bundle of features, for licences that list none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Edition {
-    /// Free edition.
-    Community,
-    /// Edition for organisations that host the server themselves.
-    Enterprise,
-    /// Edition of the managed service.
-    Cloud,
+named_variants! {
+    /// Bundle of features, for licences that list none, with its name in a licence.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Edition {
+        /// Free edition.
+        Community = "Community",
+        /// Edition for organisations that host the server themselves.
+        Enterprise = "Enterprise",
+        /// Edition of the managed service.
+        Cloud = "Cloud",
+    }
 }
 
 impl Edition {
-    /// All editions.
-    pub const ALL: [Self; 3] = [Self::Community, Self::Enterprise, Self::Cloud];
-
-    /// Returns the name in a licence.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Community => "Community",
-            Self::Enterprise => "Enterprise",
-            Self::Cloud => "Cloud",
-        }
-    }
-
     /// Returns the edition with exactly this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)

@@ -1,27 +1,31 @@
 //! Reports on answers.
 
-use pia_kernel::{FeedbackId, Timestamp, UserId};
+use pia_kernel::{FeedbackId, Timestamp, UserId, named_variants};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-/// Rating of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rating {
-    /// Answer was good.
-    Up,
-    /// Answer was bad, or the user complains about it.
-    Down,
+named_variants! {
+    /// Rating of an answer, with its name on the wire and in the database.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Rating {
+        /// Answer was good.
+        Up = "up",
+        /// Answer was bad, or the user complains about it.
+        Down = "down",
+    }
 }
 
-/// State of a report's processing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FeedbackStatus {
-    /// No administrator has read it.
-    New,
-    /// Administrator is investigating it.
-    Triaged,
-    /// Report is resolved.
-    Closed,
+named_variants! {
+    /// State of a report's processing, with its name on the wire and in the database.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum FeedbackStatus {
+        /// No administrator has read it.
+        New = "new",
+        /// Administrator is investigating it.
+        Triaged = "triaged",
+        /// Report is resolved.
+        Closed = "closed",
+    }
 }
 
 /// Report of a user on an answer.
@@ -85,17 +89,6 @@ impl FeedbackEntry {
 }
 
 impl Rating {
-    /// All ratings.
-    pub const ALL: [Self; 2] = [Self::Up, Self::Down];
-
-    /// Returns the name on the wire and in the database.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Up => "up",
-            Self::Down => "down",
-        }
-    }
-
     /// Returns the rating of a name; `None` if there is none. Case matters.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
@@ -103,18 +96,6 @@ impl Rating {
 }
 
 impl FeedbackStatus {
-    /// All states.
-    pub const ALL: [Self; 3] = [Self::New, Self::Triaged, Self::Closed];
-
-    /// Returns the name on the wire and in the database.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::New => "new",
-            Self::Triaged => "triaged",
-            Self::Closed => "closed",
-        }
-    }
-
     /// Returns the state of a name; `None` if there is none. Case matters.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)

@@ -3,46 +3,29 @@
 //! Only names and defaults are here. The stores enforce the limits, in the
 //! transactions that use a resource up.
 
-/// Resource that a group may use up to a limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
-pub enum Quota {
-    /// Knowledge bases.
-    KnowledgeBases,
-    /// Documents in all knowledge bases together.
-    KnowledgeDocuments,
-    /// Bytes of these documents.
-    KnowledgeStorageBytes,
-    /// Tokens that are embedded within a calendar month.
-    MonthlyEmbeddingTokens,
-    /// Managed personas that are assigned to the group.
-    ManagedPersonas,
-    /// Bytes that each member stores.
-    UserStorageBytes,
+use pia_kernel::named_variants;
+
+named_variants! {
+    /// Resource that a group may use up to a limit, with its name on the wire and on
+    /// the command line.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
+    pub enum Quota {
+        /// Knowledge bases.
+        KnowledgeBases = "KnowledgeBases",
+        /// Documents in all knowledge bases together.
+        KnowledgeDocuments = "KnowledgeDocuments",
+        /// Bytes of these documents.
+        KnowledgeStorageBytes = "KnowledgeStorageBytes",
+        /// Tokens that are embedded within a calendar month.
+        MonthlyEmbeddingTokens = "MonthlyEmbeddingTokens",
+        /// Managed personas that are assigned to the group.
+        ManagedPersonas = "ManagedPersonas",
+        /// Bytes that each member stores.
+        UserStorageBytes = "UserStorageBytes",
+    }
 }
 
 impl Quota {
-    /// All quotas.
-    pub const ALL: [Self; 6] = [
-        Self::KnowledgeBases,
-        Self::KnowledgeDocuments,
-        Self::KnowledgeStorageBytes,
-        Self::MonthlyEmbeddingTokens,
-        Self::ManagedPersonas,
-        Self::UserStorageBytes,
-    ];
-
-    /// Returns the name on the wire and on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::KnowledgeBases => "KnowledgeBases",
-            Self::KnowledgeDocuments => "KnowledgeDocuments",
-            Self::KnowledgeStorageBytes => "KnowledgeStorageBytes",
-            Self::MonthlyEmbeddingTokens => "MonthlyEmbeddingTokens",
-            Self::ManagedPersonas => "ManagedPersonas",
-            Self::UserStorageBytes => "UserStorageBytes",
-        }
-    }
-
     /// Returns the quota with this name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
