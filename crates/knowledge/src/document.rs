@@ -5,38 +5,30 @@
 //! `status` and `progress` are about the new one, `chunk_count` and `tokens` about
 //! the published one.
 
-use pia_kernel::{DocumentId, SortCursor, SortValue, Timestamp};
+use pia_kernel::{DocumentId, SortCursor, SortValue, Timestamp, named_variants};
 
 use crate::base::BaseRef;
 use crate::draft::ContentType;
 
-/// State of a document.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DocumentStatus {
-    /// Waits to be ingested.
-    Pending,
-    /// A worker has claimed it.
-    Processing,
-    /// Searches find its current content.
-    Ready,
-    /// Could not be ingested; its error says why.
-    Failed,
+named_variants! {
+    /// State of a document.
+    ///
+    /// The names are those in the database and on the wire. The order is that in which a
+    /// document passes the states.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum DocumentStatus {
+        /// Waits to be ingested.
+        Pending = "Pending",
+        /// A worker has claimed it.
+        Processing = "Processing",
+        /// Searches find its current content.
+        Ready = "Ready",
+        /// Could not be ingested; its error says why.
+        Failed = "Failed",
+    }
 }
 
 impl DocumentStatus {
-    /// All states, in the order in which a document passes them.
-    pub const ALL: [Self; 4] = [Self::Pending, Self::Processing, Self::Ready, Self::Failed];
-
-    /// Returns the name in the database and on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Pending => "Pending",
-            Self::Processing => "Processing",
-            Self::Ready => "Ready",
-            Self::Failed => "Failed",
-        }
-    }
-
     /// Returns the state with this name; `None` if there is none. Case matters.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)

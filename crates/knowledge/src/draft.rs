@@ -3,7 +3,7 @@
 //! `ContentType` lists what can be ingested; `extraction` has a parser for each type
 //! that `is_text` excludes. `documents.rs` calls the `parse_…` functions.
 
-use pia_kernel::utf16_len;
+use pia_kernel::{named_variants, utf16_len};
 
 /// Maximum size of a file, in bytes.
 pub const MAX_CONTENT_BYTES: usize = 10 * 1024 * 1024;
@@ -12,71 +12,29 @@ const MAX_TITLE_CHARS: usize = 500;
 /// Maximum length of a source, in bytes: databases index it.
 const MAX_SOURCE_BYTES: usize = 2_000;
 
-/// Document to be stored, unchecked.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DocumentDraft {
-    /// Title; required.
-    pub title: Option<String>,
-    /// Identity of the source; a document of the same source is replaced.
-    pub source_uri: Option<String>,
-    /// Media type; plain text if omitted.
-    pub content_type: Option<String>,
-    /// File; required, and not blank.
-    pub content: Option<Vec<u8>>,
-}
-
-/// New content of a stored document, unchecked.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ContentDraft {
-    /// Title; the stored one if omitted.
-    pub title: Option<String>,
-    /// Media type; the stored one if omitted.
-    pub content_type: Option<String>,
-    /// File; required, and not blank.
-    pub content: Option<Vec<u8>>,
-}
-
-macro_rules! content_types {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal,)+) => {
-        /// Type of a document's file.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum ContentType {
-            $($(#[$doc])* $variant,)+
-        }
-
-        impl ContentType {
-            /// All types, in the order of their declaration.
-            pub const ALL: &[Self] = &[$(Self::$variant,)+];
-
-            /// Returns the media type.
-            pub fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $name,)+
-                }
-            }
-        }
-    };
-}
-
-content_types! {
-    /// Plain text in UTF-8.
-    Text = "text/plain",
-    /// Markdown, whose headings become paths of chunks.
-    Markdown = "text/markdown",
-    /// Web page, which is converted to Markdown.
-    Html = "text/html",
-    /// Table of values between commas.
-    Csv = "text/csv",
-    /// Email, which is converted to Markdown.
-    Email = "message/rfc822",
-    /// PDF, with text rather than scanned pages.
-    Pdf = "application/pdf",
-    /// Word document.
-    Docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    /// `PowerPoint` presentation.
-    Pptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-    /// Excel workbook.
-    Xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+named_variants! {
+    /// Type of a document's file, named by its media type.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum ContentType {
+        /// Plain text in UTF-8.
+        Text = "text/plain",
+        /// Markdown, whose headings become paths of chunks.
+        Markdown = "text/markdown",
+        /// Web page, which is converted to Markdown.
+        Html = "text/html",
+        /// Table of values between commas.
+        Csv = "text/csv",
+        /// Email, which is converted to Markdown.
+        Email = "message/rfc822",
+        /// PDF, with text rather than scanned pages.
+        Pdf = "application/pdf",
+        /// Word document.
+        Docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+        /// `PowerPoint` presentation.
+        Pptx = "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+        /// Excel workbook.
+        Xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    }
 }
 
 impl ContentType {
@@ -84,7 +42,7 @@ impl ContentType {
     /// `None` if it is not supported.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.split(';').next().unwrap_or_default().trim();
-        Self::ALL.iter().copied().find(|it| it.name().eq_ignore_ascii_case(name))
+        Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name))
     }
 
     /// Returns whether the file is its own text and needs no extraction.
@@ -176,7 +134,7 @@ mod tests {
         );
         assert_eq!(ContentType::from_name("image/png"), None);
         for it in ContentType::ALL {
-            assert_eq!(ContentType::from_name(it.name()), Some(*it));
+            assert_eq!(ContentType::from_name(it.name()), Some(it));
         }
     }
 

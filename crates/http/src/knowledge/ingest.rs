@@ -170,7 +170,7 @@ mod tests {
             let content_type = Some(it.name().to_owned());
             let request = IngestRequest { content_type, ..request(Some("hello"), None) };
 
-            assert_eq!(request.into_draft().is_err(), is_binary(*it), "{it:?}");
+            assert_eq!(request.into_draft().is_err(), is_binary(it), "{it:?}");
         }
     }
 }

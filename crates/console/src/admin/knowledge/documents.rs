@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn every_type_of_document_is_recognised_by_a_name_that_the_dialogue_offers() {
         for content_type in ContentType::ALL {
-            let entry = EXTENSIONS.iter().find(|(_, named)| named == content_type);
+            let entry = EXTENSIONS.iter().find(|(_, named)| *named == content_type);
             let (extension, _) = entry.unwrap_or_else(|| panic!("{content_type:?}"));
 
             let is_offered = ACCEPT.split(',').any(|it| it.strip_prefix('.') == Some(extension));
