@@ -9,53 +9,20 @@ pub(crate) mod question;
 mod rewriting;
 
 use async_trait::async_trait;
-use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, Unavailable};
+use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, Unavailable, named_variants};
 use uuid::Uuid;
 
-/// Port of knowledge bases; implemented in `server` over `knowledge`.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait Knowledge: Send + Sync {
-    /// Returns the bases that a caller may search; none if knowledge is off.
-    async fn bases(&self, scope: KnowledgeScope) -> Result<Vec<KnowledgeSummary>, Unavailable>;
-
-    /// Finds the passages that may answer a question, best first. `bases` are
-    /// those that [`bases`](Self::bases) returned for the scope: they are read
-    /// once in a turn, however often it searches.
-    async fn search(
-        &self,
-        scope: KnowledgeScope,
-        bases: &[KnowledgeSummary],
-        question: &str,
-    ) -> Result<Vec<KnowledgePassage>, Unavailable>;
-
-    /// Records the searches of a turn that has ended. Nobody waits for it.
-    fn record(&self, scope: KnowledgeScope, bases: &[KnowledgeSummary], searches: TurnSearches);
-}
-
-/// Moment at which knowledge bases are searched.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum KnowledgeMode {
-    /// Before the call of the model, with the caller's question.
-    UpFront,
-    /// During the call, when the model calls a tool with its own question.
-    Tool,
-    /// Before the call, and again when the model calls the tool.
-    #[default]
-    Both,
-}
-
-impl KnowledgeMode {
-    /// All modes, by which settings are parsed.
-    pub const ALL: [Self; 3] = [Self::UpFront, Self::Tool, Self::Both];
-
-    /// Returns the name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::UpFront => "UpFront",
-            Self::Tool => "Tool",
-            Self::Both => "Both",
-        }
+named_variants! {
+    /// Moment at which knowledge bases are searched, with its name in settings.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum KnowledgeMode {
+        /// Before the call of the model, with the caller's question.
+        UpFront = "UpFront",
+        /// During the call, when the model calls a tool with its own question.
+        Tool = "Tool",
+        /// Before the call, and again when the model calls the tool.
+        #[default]
+        Both = "Both",
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use chrono::{DateTime, Datelike, Days, NaiveDate, Utc};
-use pia_kernel::{Clock, GroupId, Unavailable, UserId};
+use pia_kernel::{Clock, GroupId, Unavailable, UserId, named_variants};
 
 use crate::credits::rates::Micros;
 
@@ -66,33 +66,22 @@ impl UsageRange {
     }
 }
 
-/// Subjects by which usage is summed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum UsageGrouping {
-    /// Days in UTC.
-    Day,
-    /// Groups of the callers at the time of their calls.
-    Group,
-    /// Models, of each type of provider.
-    Model,
-    /// Callers, deleted ones under their pseudonyms.
-    User,
+named_variants! {
+    /// Subjects by which usage is summed, with their name on the wire.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum UsageGrouping {
+        /// Days in UTC.
+        Day = "day",
+        /// Groups of the callers at the time of their calls.
+        Group = "group",
+        /// Models, of each type of provider.
+        Model = "model",
+        /// Callers, deleted ones under their pseudonyms.
+        User = "user",
+    }
 }
 
 impl UsageGrouping {
-    /// Every grouping, by which names are parsed.
-    pub const ALL: [Self; 4] = [Self::Day, Self::Group, Self::Model, Self::User];
-
-    /// Returns the name on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Day => "day",
-            Self::Group => "group",
-            Self::Model => "model",
-            Self::User => "user",
-        }
-    }
-
     /// Returns the grouping of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)

@@ -6,32 +6,21 @@
 use std::fmt;
 use std::sync::Arc;
 
-use pia_kernel::Secret;
+use pia_kernel::{Secret, named_variants};
 
 use crate::routing::target::{Mode, Protection, Target};
 
-/// Thoroughness of a web search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SearchDepth {
-    /// Takes about a second.
-    Fast,
-    /// Takes a few seconds.
-    Standard,
-    /// Takes as long as it needs.
-    Deep,
-}
-
-impl SearchDepth {
-    /// Every depth, the fastest first.
-    pub const ALL: [Self; 3] = [Self::Fast, Self::Standard, Self::Deep];
-
-    /// Returns the name in settings and upstream.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Fast => "fast",
-            Self::Standard => "standard",
-            Self::Deep => "deep",
-        }
+named_variants! {
+    /// Thoroughness of a web search, with its name in settings and upstream. The fastest
+    /// is the first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum SearchDepth {
+        /// Takes about a second.
+        Fast = "fast",
+        /// Takes a few seconds.
+        Standard = "standard",
+        /// Takes as long as it needs.
+        Deep = "deep",
     }
 }
 

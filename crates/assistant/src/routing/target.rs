@@ -7,129 +7,83 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_kernel::Secret;
+use pia_kernel::{Secret, named_variants};
 
 use crate::credits::rates::{Micros, Rates};
 use crate::tools::{HostedTool, UpstreamTool};
 
-/// Purpose of a call, by which a model may be chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Mode {
-    /// Improvement of a text, with a template.
-    Optimize,
-    /// Conversation with a user.
-    Assistant,
-    /// Conversation that researches a topic.
-    Research,
+named_variants! {
+    /// Purpose of a call, by which a model may be chosen, with its name in settings and
+    /// on the wire.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Mode {
+        /// Improvement of a text, with a template.
+        Optimize = "Optimize",
+        /// Conversation with a user.
+        Assistant = "Assistant",
+        /// Conversation that researches a topic.
+        Research = "Research",
+    }
 }
 
 impl Mode {
-    /// Every mode, by which names are parsed.
-    pub const ALL: [Self; 3] = [Self::Optimize, Self::Assistant, Self::Research];
-
-    /// Returns the name in settings and on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Optimize => "Optimize",
-            Self::Assistant => "Assistant",
-            Self::Research => "Research",
-        }
-    }
-
     /// Returns the mode of this name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name.trim()))
     }
 }
 
-/// Type of an upstream's API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ProviderType {
-    /// OpenAI itself.
-    OpenAi,
-    /// OpenAI's models, deployed by Azure.
-    AzureOpenAi,
-    /// Ollama, through its OpenAI-compatible API.
-    Ollama,
-    /// `OpenRouter`, which forwards calls to models of others.
-    OpenRouter,
-    /// Any other service with OpenAI's chat completions API.
-    OpenAiCompatible,
-    /// Mistral, which also has agents.
-    Mistral,
-    /// vLLM, through its OpenAI-compatible server.
-    VLlm,
-    /// Anthropic, through its messages API.
-    Anthropic,
+named_variants! {
+    /// Type of an upstream's API, with its name in settings. The order is that of their
+    /// numbers, which start at 1.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum ProviderType {
+        /// OpenAI itself.
+        OpenAi = "OpenAI",
+        /// OpenAI's models, deployed by Azure.
+        AzureOpenAi = "AzureOpenAI",
+        /// Ollama, through its OpenAI-compatible API.
+        Ollama = "Ollama",
+        /// `OpenRouter`, which forwards calls to models of others.
+        OpenRouter = "OpenRouter",
+        /// Any other service with OpenAI's chat completions API.
+        OpenAiCompatible = "OpenAICompatible",
+        /// Mistral, which also has agents.
+        Mistral = "Mistral",
+        /// vLLM, through its OpenAI-compatible server.
+        VLlm = "VLlm",
+        /// Anthropic, through its messages API.
+        Anthropic = "Anthropic",
+    }
 }
 
 impl ProviderType {
-    /// Every type, in the order of their numbers, which start at 1.
-    pub const ALL: [Self; 8] = [
-        Self::OpenAi,
-        Self::AzureOpenAi,
-        Self::Ollama,
-        Self::OpenRouter,
-        Self::OpenAiCompatible,
-        Self::Mistral,
-        Self::VLlm,
-        Self::Anthropic,
-    ];
-
-    /// Returns the name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::OpenAi => "OpenAI",
-            Self::AzureOpenAi => "AzureOpenAI",
-            Self::Ollama => "Ollama",
-            Self::OpenRouter => "OpenRouter",
-            Self::OpenAiCompatible => "OpenAICompatible",
-            Self::Mistral => "Mistral",
-            Self::VLlm => "VLlm",
-            Self::Anthropic => "Anthropic",
-        }
-    }
-
     /// Returns whether it has its own web search.
     pub fn searches_the_web(self) -> bool {
         matches!(self, Self::OpenAi | Self::OpenRouter | Self::Mistral | Self::Anthropic)
     }
 }
 
-/// Effort of a model's reasoning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum ReasoningEffort {
-    /// No reasoning.
-    None,
-    /// Minimum of reasoning.
-    Minimal,
-    /// Little reasoning.
-    Low,
-    /// Moderate reasoning.
-    Medium,
-    /// Much reasoning.
-    High,
-    /// Maximum of reasoning.
-    XHigh,
+named_variants! {
+    /// Effort of a model's reasoning, with its name in settings. The least is the first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum ReasoningEffort {
+        /// No reasoning.
+        None = "None",
+        /// Minimum of reasoning.
+        Minimal = "Minimal",
+        /// Little reasoning.
+        Low = "Low",
+        /// Moderate reasoning.
+        Medium = "Medium",
+        /// Much reasoning.
+        High = "High",
+        /// Maximum of reasoning.
+        XHigh = "XHigh",
+    }
 }
 
 impl ReasoningEffort {
-    /// Every effort, the least first.
-    pub const ALL: [Self; 6] =
-        [Self::None, Self::Minimal, Self::Low, Self::Medium, Self::High, Self::XHigh];
-
-    /// Returns the name in settings.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "None",
-            Self::Minimal => "Minimal",
-            Self::Low => "Low",
-            Self::Medium => "Medium",
-            Self::High => "High",
-            Self::XHigh => "XHigh",
-        }
-    }
-
     /// Returns the effort of this name, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name().eq_ignore_ascii_case(name.trim()))
