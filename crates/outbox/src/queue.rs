@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use pia_kernel::{
     Clock, Cursor, EffectWriter, LiveSetting, MailId, Page, PageRequest, QueuedEmail, SideEffects,
-    TimeOrder, Timestamp, Unavailable, UserId,
+    TimeOrder, Timestamp, Unavailable, UserId, named_variants,
 };
 
 use crate::{MailQueueStore, OutboxSender, Tally};
@@ -40,15 +40,17 @@ pub struct MailRecord {
     pub failure: Option<String>,
 }
 
-/// State of an email in the outbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MailState {
-    /// First attempt is still to come.
-    Waiting,
-    /// An attempt failed, and another follows.
-    Postponed,
-    /// Abandoned: its content is erased.
-    Failed,
+named_variants! {
+    /// State of an email in the outbox, with its name in queries.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum MailState {
+        /// First attempt is still to come.
+        Waiting = "waiting",
+        /// An attempt failed, and another follows.
+        Postponed = "postponed",
+        /// Abandoned: its content is erased.
+        Failed = "failed",
+    }
 }
 
 /// Numbers of emails by their state.
@@ -87,20 +89,6 @@ pub struct MailQueue {
     sender: OutboxSender,
     configured: LiveSetting<bool>,
     clock: Arc<dyn Clock>,
-}
-
-impl MailState {
-    /// All states.
-    pub const ALL: [Self; 3] = [Self::Waiting, Self::Postponed, Self::Failed];
-
-    /// Returns the name of the state in queries.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Postponed => "postponed",
-            Self::Failed => "failed",
-        }
-    }
 }
 
 impl MailRecord {
