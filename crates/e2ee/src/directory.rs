@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use pia_kernel::{Clock, Page, PageRequest, SortCursor, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    Clock, Page, PageRequest, SortCursor, Timestamp, Unavailable, UserId, named_variants,
+};
 
 use crate::device::DeviceRow;
 use crate::ports::DeviceReader;
@@ -32,31 +34,18 @@ pub struct DeviceEntry {
     pub seen_at: Timestamp,
 }
 
-/// State of a device without its secrets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeviceStatus {
-    /// Device asks for approval.
-    Waiting,
-    /// Request for approval has expired.
-    Expired,
-    /// Device has its account's key.
-    Active,
-    /// Device was revoked.
-    Revoked,
-}
-
-impl DeviceStatus {
-    /// Every status of a device.
-    pub const ALL: [Self; 4] = [Self::Waiting, Self::Expired, Self::Active, Self::Revoked];
-
-    /// Returns the name of the state in queries.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Waiting => "waiting",
-            Self::Expired => "expired",
-            Self::Active => "active",
-            Self::Revoked => "revoked",
-        }
+named_variants! {
+    /// State of a device without its secrets, with its name in queries.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum DeviceStatus {
+        /// Device asks for approval.
+        Waiting = "waiting",
+        /// Request for approval has expired.
+        Expired = "expired",
+        /// Device has its account's key.
+        Active = "active",
+        /// Device was revoked.
+        Revoked = "revoked",
     }
 }
 
@@ -73,16 +62,19 @@ pub struct DeviceFilter {
     pub order: DeviceOrder,
 }
 
-/// Column that devices are sorted by, and then by their ids.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum DeviceColumn {
-    /// Time of the first registration.
-    #[default]
-    Created,
-    /// Name, in any case.
-    Name,
-    /// Time of the last operation on keys.
-    Used,
+named_variants! {
+    /// Column that devices are sorted by, and then by their ids, with its name in
+    /// queries.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum DeviceColumn {
+        /// Time of the first registration.
+        #[default]
+        Created = "created",
+        /// Name, in any case.
+        Name = "name",
+        /// Time of the last operation on keys.
+        Used = "used",
+    }
 }
 
 /// Order of devices; the newest registration first by default.
@@ -95,18 +87,6 @@ pub struct DeviceOrder {
 }
 
 impl DeviceColumn {
-    /// Every column of the order.
-    pub const ALL: [Self; 3] = [Self::Created, Self::Name, Self::Used];
-
-    /// Returns the name of the column in queries.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Name => "name",
-            Self::Used => "used",
-        }
-    }
-
     /// Returns whether the column is a text; the others are times.
     pub fn is_text(self) -> bool {
         self == Self::Name
