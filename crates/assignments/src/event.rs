@@ -4,7 +4,7 @@
 //! a step that is executed again after its worker was lost appends only what is
 //! new. The author of a message decides whether it is sealed and later redacted.
 
-use pia_kernel::Timestamp;
+use pia_kernel::{Timestamp, named_variants};
 use serde::Serialize;
 use uuid::Uuid;
 
@@ -14,72 +14,36 @@ use crate::truncation::{MAX_MESSAGE_CHARS, truncated};
 /// Maximum number of tool names in the detail of an event.
 const MAX_TOOLS: usize = 50;
 
-/// Kind of an event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EventKind {
-    /// Assignment was accepted.
-    Queued,
-    /// Worker started it.
-    Started,
-    /// Step ended, and another follows.
-    Step,
-    /// Next step begins.
-    Continued,
-    /// Pod that runs the step reported its progress.
-    Progress,
-    /// Step used a tool of the server.
-    Tool,
-    /// Last step ended with the artifact.
-    Artifact,
-    /// Tools are no longer permitted.
-    Deauthorized,
-    /// Run ended with an artifact.
-    Completed,
-    /// Run ended without one.
-    Failed,
-    /// User cancelled it.
-    Cancelled,
-    /// Administrator terminated it.
-    Terminated,
-    /// Contents were deleted from the server.
-    Redacted,
-}
-
-impl EventKind {
-    /// Every kind of event.
-    pub const ALL: [Self; 13] = [
-        Self::Queued,
-        Self::Started,
-        Self::Step,
-        Self::Continued,
-        Self::Progress,
-        Self::Tool,
-        Self::Artifact,
-        Self::Deauthorized,
-        Self::Completed,
-        Self::Failed,
-        Self::Cancelled,
-        Self::Terminated,
-        Self::Redacted,
-    ];
-
-    /// Returns the name on the wire and in the database.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Started => "started",
-            Self::Step => "step",
-            Self::Continued => "continued",
-            Self::Progress => "progress",
-            Self::Tool => "tool",
-            Self::Artifact => "artifact",
-            Self::Deauthorized => "deauthorized",
-            Self::Completed => "completed",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Terminated => "terminated",
-            Self::Redacted => "redacted",
-        }
+named_variants! {
+    /// Kind of an event, with its name on the wire and in the database.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum EventKind {
+        /// Assignment was accepted.
+        Queued = "queued",
+        /// Worker started it.
+        Started = "started",
+        /// Step ended, and another follows.
+        Step = "step",
+        /// Next step begins.
+        Continued = "continued",
+        /// Pod that runs the step reported its progress.
+        Progress = "progress",
+        /// Step used a tool of the server.
+        Tool = "tool",
+        /// Last step ended with the artifact.
+        Artifact = "artifact",
+        /// Tools are no longer permitted.
+        Deauthorized = "deauthorized",
+        /// Run ended with an artifact.
+        Completed = "completed",
+        /// Run ended without one.
+        Failed = "failed",
+        /// User cancelled it.
+        Cancelled = "cancelled",
+        /// Administrator terminated it.
+        Terminated = "terminated",
+        /// Contents were deleted from the server.
+        Redacted = "redacted",
     }
 }
 

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use chrono_tz::Tz;
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
-use pia_kernel::Timestamp;
+use pia_kernel::{Timestamp, named_variants};
 
 use crate::error::ScheduleError;
 
@@ -21,15 +21,18 @@ pub struct Recurrence {
     zone: Tz,
 }
 
-/// Rule for a time when no server was running.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum CatchUp {
-    /// One assignment is handed over as soon as a server runs again, however many
-    /// times were missed.
-    #[default]
-    Once,
-    /// No assignment is handed over until the next time.
-    Skip,
+named_variants! {
+    /// Rule for a time at which no server was running, with the name by which it is
+    /// stored and written.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+    pub enum CatchUp {
+        /// One assignment is handed over as soon as a server runs again, however many
+        /// times were missed.
+        #[default]
+        Once = "once",
+        /// No assignment is handed over until the next time.
+        Skip = "skip",
+    }
 }
 
 impl Recurrence {
@@ -76,17 +79,9 @@ impl Recurrence {
 }
 
 impl CatchUp {
-    /// Returns the name by which it is stored and written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Once => "once",
-            Self::Skip => "skip",
-        }
-    }
-
     /// Returns the rule with this name.
     pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Once, Self::Skip].into_iter().find(|it| it.name() == name)
+        Self::ALL.into_iter().find(|it| it.name() == name)
     }
 }
 

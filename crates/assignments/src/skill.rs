@@ -4,44 +4,31 @@
 //! of the operator affects no run in progress. The serialised form is stored in
 //! `operators.skill` and `assignments.skill`.
 
-use pia_kernel::ConnectorId;
+use pia_kernel::{ConnectorId, named_variants};
 use serde::{Deserialize, Serialize};
 
 /// Maximum length of a name, in ASCII characters.
 const MAX_NAME_CHARS: usize = 100;
 
-/// Type of an item that a user attaches to an assignment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum EntityType {
-    /// Chat with the assistant.
-    AssistantChat,
-    /// Recorded session of a conversation.
-    Session,
-    /// Memory of the user.
-    Memory,
-    /// Task on the user's list.
-    Todo,
-    /// Template for prompts.
-    Template,
+named_variants! {
+    /// Type of an item that a user attaches to an assignment, with its name on the wire.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    pub enum EntityType {
+        /// Chat with the assistant.
+        AssistantChat = "assistantChat",
+        /// Recorded session of a conversation.
+        Session = "session",
+        /// Memory of the user.
+        Memory = "memory",
+        /// Task on the user's list.
+        Todo = "todo",
+        /// Template for prompts.
+        Template = "template",
+    }
 }
 
 impl EntityType {
-    /// Every type of an item.
-    pub const ALL: [Self; 5] =
-        [Self::AssistantChat, Self::Session, Self::Memory, Self::Todo, Self::Template];
-
-    /// Returns the name on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AssistantChat => "assistantChat",
-            Self::Session => "session",
-            Self::Memory => "memory",
-            Self::Todo => "todo",
-            Self::Template => "template",
-        }
-    }
-
     /// Returns the type of this name, in exactly this case.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
@@ -87,25 +74,14 @@ impl Skill {
     }
 }
 
-/// Mode of a skill, which chooses its model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum SkillMode {
-    /// Conversation, as in chats.
-    Assistant,
-    /// Research on a topic.
-    Research,
-}
-
-impl SkillMode {
-    /// Every mode that a skill may use.
-    pub const ALL: [Self; 2] = [Self::Assistant, Self::Research];
-
-    /// Returns the name on the wire.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Assistant => "Assistant",
-            Self::Research => "Research",
-        }
+named_variants! {
+    /// Mode of a skill, which chooses its model, with its name on the wire.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    pub enum SkillMode {
+        /// Conversation, as in chats.
+        Assistant = "Assistant",
+        /// Research on a topic.
+        Research = "Research",
     }
 }
 

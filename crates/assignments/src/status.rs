@@ -1,37 +1,26 @@
 //! Status of an assignment, and the only definition of its transitions. The store
 //! guards each change by `predecessors`, so that two ends at once leave one.
 
-/// Status of an assignment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum AssignmentStatus {
-    /// Waits for a worker.
-    Queued,
-    /// Is being worked on.
-    Running,
-    /// Ended with an artifact.
-    Completed,
-    /// Ended without one, for the reason in its error code.
-    Failed,
-    /// Ended by its user.
-    Cancelled,
+use pia_kernel::named_variants;
+
+named_variants! {
+    /// Status of an assignment, with its name on the wire and in the database.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum AssignmentStatus {
+        /// Waits for a worker.
+        Queued = "Queued",
+        /// Is being worked on.
+        Running = "Running",
+        /// Ended with an artifact.
+        Completed = "Completed",
+        /// Ended without one, for the reason in its error code.
+        Failed = "Failed",
+        /// Ended by its user.
+        Cancelled = "Cancelled",
+    }
 }
 
 impl AssignmentStatus {
-    /// Every status of an assignment.
-    pub const ALL: [Self; 5] =
-        [Self::Queued, Self::Running, Self::Completed, Self::Failed, Self::Cancelled];
-
-    /// Returns the name on the wire and in the database.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Queued => "Queued",
-            Self::Running => "Running",
-            Self::Completed => "Completed",
-            Self::Failed => "Failed",
-            Self::Cancelled => "Cancelled",
-        }
-    }
-
     /// Returns the status of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
