@@ -81,9 +81,9 @@ pub enum ClientPolicyError {
     /// Name is too long or contains control characters.
     #[error("The name must have at most {MAX_NAME_CHARS} characters and no control characters.")]
     NameInvalid,
-    /// Description is too long.
-    #[error("The description must have at most {MAX_DESCRIPTION_CHARS} characters.")]
-    DescriptionTooLong,
+    /// Description is too long or contains NUL characters.
+    #[error("The description must have at most {MAX_DESCRIPTION_CHARS} characters and no NUL.")]
+    DescriptionInvalid,
     /// Document is invalid.
     #[error(transparent)]
     Document(#[from] PolicyDocumentError),
@@ -129,8 +129,9 @@ impl ClientPolicyDraft {
         }
 
         let description = description.map(str::trim).filter(|it| !it.is_empty());
-        if description.is_some_and(|it| utf16_len(it) > MAX_DESCRIPTION_CHARS) {
-            return Err(ClientPolicyError::DescriptionTooLong);
+        let is_invalid = |it: &str| utf16_len(it) > MAX_DESCRIPTION_CHARS || it.contains('\0');
+        if description.is_some_and(is_invalid) {
+            return Err(ClientPolicyError::DescriptionInvalid);
         }
 
         Ok(Self {
@@ -336,6 +337,7 @@ mod tests {
         assert!(error(Some(&long_name), None).contains("at most 100"));
         assert!(error(Some("a\nb"), None).contains("control"));
         assert!(error(Some("a"), Some(&long_description)).contains("at most 1000"));
+        assert!(error(Some("a"), Some("a\0")).contains("no NUL"));
         assert!(error(Some("a"), None).contains("valid JSON"));
     }
 }

@@ -21,7 +21,7 @@ impl From<ClientPolicyError> for HttpError {
 
         Self::from(match err {
             ClientPolicyError::NameMissing | ClientPolicyError::NameInvalid => invalid("name"),
-            ClientPolicyError::DescriptionTooLong => invalid("description"),
+            ClientPolicyError::DescriptionInvalid => invalid("description"),
             ClientPolicyError::Document(_) => invalid("document"),
             ClientPolicyError::NameTaken => {
                 ApiError::refused(StatusCode::CONFLICT, "name_taken", message)
