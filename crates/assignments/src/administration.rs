@@ -218,9 +218,9 @@ fn check_outcome(outcome: OperatorChangeOutcome) -> Result<(), OperatorError> {
 }
 
 fn check_draft(name: &str, skill: Option<&Skill>) -> Result<(), OperatorError> {
-    let is_name = |it: &str| !it.trim().is_empty() && utf16_len(it) <= MAX_NAME_CHARS;
     if !is_name(name) {
-        return Err(OperatorError::Invalid("the name must have 1 to 100 characters"));
+        let rule = "the name must have 1 to 100 characters and no control characters";
+        return Err(OperatorError::Invalid(rule));
     }
     let Some(skill) = skill else { return Ok(()) };
     if !Skill::is_name(&skill.name) {
@@ -245,6 +245,12 @@ fn check_draft(name: &str, skill: Option<&Skill>) -> Result<(), OperatorError> {
     }
 
     Ok(())
+}
+
+fn is_name(text: &str) -> bool {
+    !text.trim().is_empty()
+        && utf16_len(text) <= MAX_NAME_CHARS
+        && !text.chars().any(char::is_control)
 }
 
 #[cfg(test)]

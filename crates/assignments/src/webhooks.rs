@@ -66,7 +66,8 @@ impl Webhooks {
         operator: OperatorId,
         url: String,
     ) -> Result<Secret<String>, OperatorError> {
-        if utf16_len(&url) > MAX_URL_CHARS || !self.sender.permits(&url) {
+        let is_text = utf16_len(&url) <= MAX_URL_CHARS && !url.chars().any(char::is_control);
+        if !is_text || !self.sender.permits(&url) {
             let rule = "the URL must begin with https:// and name a host outside of this network";
             return Err(OperatorError::Invalid(rule));
         }

@@ -63,12 +63,17 @@ async fn an_unusable_skill_is_refused_before_anything_is_stored() {
     let unnamed = Skill { name: "two words".to_owned(), ..brief() };
     let mut silent = brief();
     silent.steps[0].instructions = " ".to_owned();
+    let mut two_lines = brief();
+    two_lines.steps[0].title = "a\nb".to_owned();
+
     for (name, skill) in [
         ("", Some(brief())),
         ("Name", None),
         ("Name", Some(no_steps)),
         ("Name", Some(unnamed)),
         ("Name", Some(silent)),
+        ("Name", Some(two_lines)),
+        ("a\0", Some(brief())),
     ] {
         let draft = OperatorDraft { name: name.to_owned(), is_active: Some(true), skill };
         let created = administration.create(None, draft).await;

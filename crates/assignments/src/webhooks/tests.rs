@@ -93,7 +93,11 @@ async fn only_permitted_urls_are_accepted() {
     let webhooks = webhooks_with(store, sender);
     let id = OperatorId::generate();
 
-    for url in ["http://10.0.0.1/".to_owned(), format!("https://{}", "a".repeat(2_000))] {
+    for url in [
+        "http://10.0.0.1/".to_owned(),
+        "https://hooks.example/a\0".to_owned(),
+        format!("https://{}", "a".repeat(2_000)),
+    ] {
         let put = webhooks.put(None, id, url).await;
         assert!(matches!(put, Err(OperatorError::Invalid(_))));
     }
