@@ -94,7 +94,10 @@ impl Connectors {
         draft: ConnectorDraft,
     ) -> Result<Provisioned, ConnectorError> {
         let ConnectorDraft { name, groups, skill, mcp } = draft;
-        if name.trim().is_empty() || utf16_len(&name) > MAX_NAME_CHARS {
+        if name.trim().is_empty()
+            || utf16_len(&name) > MAX_NAME_CHARS
+            || name.chars().any(char::is_control)
+        {
             return Err(ConnectorError::InvalidName);
         }
         if mcp.is_some() && skill.is_some() {

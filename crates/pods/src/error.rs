@@ -13,7 +13,7 @@ pub enum ConnectorError {
     #[error("the name is in use")]
     NameTaken,
     /// Name has another form.
-    #[error("the name must have 1 to 100 characters")]
+    #[error("the name must have 1 to 100 characters and no control characters")]
     InvalidName,
     /// URL or token of an MCP server is malformed, or the URL is not permitted.
     #[error("the URL or token of the MCP server is malformed, or the URL is not permitted")]
