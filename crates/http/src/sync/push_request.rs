@@ -95,8 +95,11 @@ pub(super) fn parse(body: Map<String, Value>) -> Result<Push, ApiError> {
         ..Push::default()
     };
 
-    if push.device.as_ref().is_some_and(|it| utf16_len(it) > MAX_DEVICE_CHARS) {
+    let is_long = |it: &String| utf16_len(it) > MAX_DEVICE_CHARS;
+    if push.device.as_ref().is_some_and(is_long) {
         parser.errors.push(invalid("deviceId".to_owned(), "is too long"));
+    } else if push.device.as_ref().is_some_and(|it| it.contains('\0')) {
+        parser.errors.push(invalid("deviceId".to_owned(), "must not contain NUL characters"));
     }
 
     for channel in Channel::ALL {
@@ -290,6 +293,7 @@ mod tests {
             (json!({ "clientTimestamp": "soon" }), "clientTimestamp"),
             (json!({ "isE2EEEncrypted": "yes" }), "isE2EEEncrypted"),
             (json!({ "deviceId": "x".repeat(MAX_DEVICE_CHARS + 1) }), "deviceId"),
+            (json!({ "deviceId": "a\0" }), "deviceId"),
         ] {
             let message = refusal_message(body);
 
