@@ -15,7 +15,7 @@ use futures_util::stream;
 use pia_kernel::{
     AuditFilter, AuditLog, AuditRecord, AuditSide, Cursor, PageRequest, Timestamp, UserId,
 };
-use pia_web::{ApiError, Paging};
+use pia_web::{ApiError, FieldError, Paging};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -173,6 +173,13 @@ impl TryFrom<AuditQuery> for AuditFilter {
 
     fn try_from(query: AuditQuery) -> Result<Self, ApiError> {
         let AuditQuery { user, action, since, until, sort } = query;
+        // PostgreSQL compares no text with a NUL.
+        if action.as_ref().is_some_and(|it| it.contains('\0')) {
+            let message = "There is no such action.".to_owned();
+            let field = "action".to_owned();
+            return Err(ApiError::invalid(vec![FieldError { field, code: "invalid", message }]));
+        }
+
         let order = parse_order(sort.as_deref())?;
         Ok(Self { user: user.map(UserId), action, since, until, order })
     }

@@ -51,9 +51,11 @@ async fn entries_are_searched_by_page(database: TestDatabase) {
     let oldest = console.get(&format!("{AUDIT}?action=Group.Created&sort=created&limit=1")).await;
     assert_eq!(oldest.body["items"], last_body["items"]);
 
-    for wrong in ["user=x", "since=yesterday", "limit=0", "cursor=x", "sort=user"] {
+    for wrong in ["user=x", "action=%00", "since=yesterday", "limit=0", "cursor=x", "sort=user"] {
         assert_eq!(console.get(&format!("{AUDIT}?{wrong}")).await.status, 400, "{wrong}");
     }
+    assert_eq!(console.get(&format!("{AUDIT}/export?action=%00")).await.status, 400);
+    assert_eq!(console.get("/admin/audit?action=%00").await.status, 200);
     assert_eq!(client.get(AUDIT).await.status, 401);
     assert_eq!(app.anonymous().get(&format!("{AUDIT}/export")).await.status, 401);
 }

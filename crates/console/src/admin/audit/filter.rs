@@ -43,13 +43,16 @@ impl SearchedEntries {
         let until = DayFilter::requested(page, "until", UNTIL);
 
         let filter = match (user, since.day, until.day) {
-            (Ok(user), Ok(first_day), Ok(last_day)) => Some(AuditFilter {
-                user,
-                action: Some(action).filter(|it| !it.is_empty()),
-                since: first_day,
-                until: last_day.map(|it| it + DAY),
-                order: page.time_order(),
-            }),
+            // PostgreSQL compares no text with a NUL, and no action contains one.
+            (Ok(user), Ok(first_day), Ok(last_day)) if !action.contains('\0') => {
+                Some(AuditFilter {
+                    user,
+                    action: Some(action).filter(|it| !it.is_empty()),
+                    since: first_day,
+                    until: last_day.map(|it| it + DAY),
+                    order: page.time_order(),
+                })
+            }
             _ => None,
         };
 
