@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 use crate::ApiError;
 
 pub(crate) use self::json::parse;
-pub use self::json::{format_json_error, malformed_json_error};
+pub use self::json::{format_json_error, malformed_json_error, null_as_default};
 pub(crate) use self::reading::{BodyChunks, decompressed, read_body, split_for_inflating};
 
 /// JSON body, no longer than the route table allows.

@@ -43,7 +43,9 @@ mod strict_transport;
 mod surface;
 
 pub use base_path::{BasePath, strip_base_path};
-pub use body::{Body, OptionalBody, RawBody, format_json_error, malformed_json_error};
+pub use body::{
+    Body, OptionalBody, RawBody, format_json_error, malformed_json_error, null_as_default,
+};
 pub use body_memory::BodyMemory;
 pub use body_sender::{BodyCut, BodySender, BodyUnread};
 pub use browser::{FromProgram, reads_events, reads_json, reads_pages};

@@ -5,7 +5,7 @@ use actix_web::web::{Data, Json};
 use pia_assignments::Skill;
 use pia_kernel::{ConnectorId, GroupId, Secret, Timestamp};
 use pia_pods::{Connector, ConnectorDraft, ConnectorTokenId, McpEndpoint, Provisioned, ValidToken};
-use pia_web::{ApiError, Body, Caller, FieldError, PathId, PathPart};
+use pia_web::{ApiError, Body, Caller, FieldError, PathId, PathPart, null_as_default};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -111,7 +111,7 @@ pub(crate) struct ConnectorRequest {
     /// Name, up to 100 characters, unique in any case.
     name: String,
     /// Groups whose members may use its pods.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     group_ids: Vec<Uuid>,
     /// Name of the skill that its pods run. An operator is created for it.
     operator_skill: Option<String>,

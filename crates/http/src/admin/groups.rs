@@ -6,7 +6,7 @@ use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
 use pia_kernel::{BudgetPeriod, GroupId, Timestamp, UserId};
 use pia_policy::{GroupEntry, GroupSettings, Quota, SettingChange};
-use pia_web::{ApiError, Body, Caller, FieldError, PathId};
+use pia_web::{ApiError, Body, Caller, FieldError, PathId, null_as_default};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -155,13 +155,17 @@ pub(crate) struct GroupSettingsResponse {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct GroupSettingsRequest {
     /// Limits by quota: `KnowledgeBases`, `ManagedPersonas` …
+    #[serde(deserialize_with = "null_as_default")]
     quotas: BTreeMap<String, Option<i64>>,
     /// Budgets by period: `hourly`, `daily`, `weekly`, `group-daily`,
     /// `group-weekly`.
+    #[serde(deserialize_with = "null_as_default")]
     credits: BTreeMap<String, Option<i64>>,
     pool: Option<bool>,
     /// Catalogue entries by mode: `Optimize`, `Assistant`, `Research`.
+    #[serde(deserialize_with = "null_as_default")]
     modes: BTreeMap<String, Option<String>>,
+    #[serde(deserialize_with = "null_as_default")]
     persona_types: BTreeMap<String, Option<String>>,
     models: Option<Vec<String>>,
 }

@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
 use pia_assignments::{EntityType, Operator, OperatorDraft, Skill, SkillMode, SkillStep};
 use pia_kernel::{GroupId, OperatorId, Timestamp};
-use pia_web::{Body, Caller, PathId};
+use pia_web::{Body, Caller, PathId, null_as_default};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -99,7 +99,7 @@ pub(crate) struct SkillDefinition {
     name: String,
     mode: SkillModeName,
     /// Types of items that it accepts.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     declared_input_types: Vec<InputTypeName>,
     /// Steps, the last of which makes the artifact.
     steps: Vec<SkillStepDefinition>,

@@ -3,7 +3,7 @@
 use actix_web::web::{Data, Json};
 use pia_identity::AppAccess;
 use pia_kernel::Secret;
-use pia_web::{ApiError, Body, Caller, FieldError};
+use pia_web::{ApiError, Body, Caller, FieldError, null_as_default};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -38,7 +38,7 @@ pub(crate) struct ChangePasswordRequest {
     #[schema(value_type = String)]
     new_password: Option<Secret<String>>,
     /// Also revokes every app password and API key of the account.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "null_as_default")]
     revoke_app_access: bool,
 }
 

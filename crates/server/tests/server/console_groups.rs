@@ -67,6 +67,10 @@ async fn settings_change_one_by_one(database: TestDatabase) {
                 "group-weekly": 0 } })
     );
     assert_eq!(console.get(&path).await.body, change_response.body);
+
+    let nulls = json!({ "quotas": null, "credits": null, "pool": null, "modes": null,
+        "personaTypes": null, "models": null });
+    assert_eq!(console.write("PATCH", &path, nulls).await.body, change_response.body);
 }
 
 async fn credits_are_added_and_reported(database: TestDatabase) {

@@ -6,6 +6,7 @@
 use actix_web::http::StatusCode;
 use pia_kernel::truncate;
 use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Deserializer};
 
 use crate::{ApiError, FieldError};
 
@@ -37,6 +38,15 @@ pub(crate) fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
     json.end().map_err(|err| malformed_json_error(&err))?;
 
     Ok(parsed)
+}
+
+/// Deserialises a member of a body; null is its default value, as an absent key is.
+pub fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 fn no_object() -> ApiError {

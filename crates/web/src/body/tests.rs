@@ -16,6 +16,23 @@ struct Inner {
     age: u8,
 }
 
+#[derive(Debug, Deserialize)]
+struct Listed {
+    #[serde(default, deserialize_with = "null_as_default")]
+    names: Vec<String>,
+}
+
+#[test]
+fn null_is_an_absent_key() {
+    for body in ["{}", r#"{"names":null}"#] {
+        assert!(parse::<Listed>(body.as_bytes()).unwrap().names.is_empty(), "{body}");
+    }
+
+    let names = parse::<Listed>(br#"{"names":["a"]}"#).unwrap().names;
+    assert_eq!(names, ["a"]);
+    assert!(parse::<Listed>(br#"{"names":5}"#).is_err());
+}
+
 #[test]
 fn a_value_of_the_wrong_type_is_reported_with_its_path() {
     let refused = parse::<Outer>(br#"{"inner":[{"age":1},{"age":"two"}]}"#).unwrap_err();
