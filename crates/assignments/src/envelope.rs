@@ -70,8 +70,7 @@ struct RawItem {
     entity_type: String,
     title: Option<String>,
     updated_at: Option<String>,
-    #[serde(default)]
-    text: String,
+    text: Option<String>,
 }
 
 impl InputEnvelope {
@@ -119,14 +118,15 @@ impl InputItem {
     fn from_raw(raw: RawItem) -> Option<Self> {
         let RawItem { entity_type, title, updated_at, text } = raw;
         let entity_type = EntityType::from_name(&entity_type)?;
-        Some(Self { entity_type, title, updated_at, text })
+        Some(Self { entity_type, title, updated_at, text: text.unwrap_or_default() })
     }
 }
 
 fn check_sizes(prompt: &str, items: &[RawItem]) -> Result<(), EnvelopeError> {
     let is_long =
         |text: &Option<String>| text.as_ref().is_some_and(|it| utf16_len(it) > MAX_LABEL_CHARS);
-    let lengths: Vec<usize> = items.iter().map(|it| utf16_len(&it.text)).collect();
+    let lengths: Vec<usize> =
+        items.iter().map(|it| it.text.as_deref().map_or(0, utf16_len)).collect();
     let too_large = if utf16_len(prompt) > MAX_PROMPT_CHARS {
         "the prompt"
     } else if items.len() > MAX_ITEMS {
@@ -166,6 +166,17 @@ mod tests {
 
             assert_eq!(envelope, InputEnvelope { prompt: "Why?".to_owned(), items: Vec::new() });
         }
+    }
+
+    #[test]
+    fn nulls_of_an_item_are_absent() {
+        let nulls = json!({ "entityType": "todo", "title": null, "updatedAt": null, "text": null });
+        let json = |item: Value| json!({ "schemaVersion": 1, "prompt": "p", "items": [item] });
+
+        let envelope = parse(&json(nulls)).unwrap();
+
+        assert_eq!(envelope.items[0].text, "");
+        assert_eq!(Ok(envelope), parse(&json(json!({ "entityType": "todo" }))));
     }
 
     #[test]
