@@ -146,6 +146,7 @@ impl AccountStore for SqlAccounts {
             group: GroupId(group.0),
             scope,
             email_verified,
+            key_expires_at: None,
         }))
     }
 
@@ -168,6 +169,7 @@ impl AccountStore for SqlAccounts {
             accounts::email_verified_at.is_not_null(),
             api_keys::weekly_credits,
             api_keys::scopes,
+            api_keys::expires_at,
         );
         let key_row = api_keys::table
             .find(DbUid(key.0))
@@ -175,9 +177,10 @@ impl AccountStore for SqlAccounts {
             .filter(is_in_force)
             .select(columns);
 
-        let row: Option<(i32, String, DbUid, bool, i64, String)> =
+        let row: Option<(i32, String, DbUid, bool, i64, String, Option<DbInstant>)> =
             on_conn!(self.db.reader(), |conn| key_row.first(conn).await.optional()?)?;
-        let Some((customer, role, group, email_verified, weekly_credits, scopes)) = row else {
+        let Some((customer, role, group, email_verified, weekly_credits, scopes, expires_at)) = row
+        else {
             return Ok(None);
         };
         if !scopes_of(&scopes).is_some_and(|it| it.contains(&KeyScope::Ai)) {
@@ -192,6 +195,7 @@ impl AccountStore for SqlAccounts {
             group: GroupId(group.0),
             scope: SessionScope::Key(KeyUse { key, weekly_credits }),
             email_verified,
+            key_expires_at: expires_at.map(|it| it.0),
         }))
     }
 

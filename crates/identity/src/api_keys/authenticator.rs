@@ -225,6 +225,28 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_cached_state_ends_with_its_key() {
+        let key_ref = key_ref();
+        let mut store = MockApiKeyStore::new();
+        store.expect_record_use().returning(|_, _, _| Ok(()));
+        let mut accounts = MockAccountStore::new();
+        accounts.expect_key_state().returning(|it, now| {
+            let state = CallerState::new(it.user, SessionId(it.key.0));
+            let key_expires_at = Some(now + Duration::from_secs(2));
+            Ok(Some(CallerState { key_expires_at, ..state }))
+        });
+        let (callers, clock) = callers(store, accounts);
+        callers.load_state(key_ref).await.unwrap();
+
+        clock.advance(Duration::from_secs(1));
+        let before_expiry = callers.cached_state(key_ref);
+        clock.advance(Duration::from_secs(1));
+
+        assert!(before_expiry.is_some());
+        assert!(callers.cached_state(key_ref).is_none());
+    }
+
+    #[tokio::test]
     async fn the_state_of_a_caller_is_cached_for_five_seconds() {
         let key_ref = key_ref();
         let mut store = MockApiKeyStore::new();

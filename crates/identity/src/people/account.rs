@@ -165,6 +165,8 @@ pub struct CallerState {
     pub scope: SessionScope,
     /// True if the caller's address is verified.
     pub email_verified: bool,
+    /// Time at which the API key expires; `None` for one that does not, and for a session.
+    pub key_expires_at: Option<Timestamp>,
 }
 
 impl CallerState {
@@ -178,6 +180,7 @@ impl CallerState {
             group: DEFAULT_GROUP,
             scope: SessionScope::Full,
             email_verified: true,
+            key_expires_at: None,
         }
     }
 }

@@ -41,7 +41,11 @@ impl CallerCache {
     /// Returns the cached state of a caller, if it is recent enough to admit them.
     pub fn cached(&self, credential: impl Into<Credential>) -> Option<CallerState> {
         let credential = credential.into();
-        self.inner.states.get(credential.user(), &credential)
+        let now = self.inner.clock.now();
+        self.inner
+            .states
+            .get(credential.user(), &credential)
+            .filter(|it| it.key_expires_at.is_none_or(|end| now < end))
     }
 
     /// Loads the current state of a caller; `None` if the account, the session or the key is gone.
