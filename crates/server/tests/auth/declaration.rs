@@ -41,6 +41,7 @@ async fn only_signing_in_works_before_the_declaration(database: TestDatabase) {
 
     let chat = ada.post("/api/ai/chat", &json!({})).await;
     let templates = ada.get("/api/ai/templates").await;
+    let managed_bases = ada.get("/api/kb-manager/knowledge-bases").await;
     let me = ada.get("/auth/me").await;
     let envelope = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
     let refresh_response = refresh(&app.anonymous(), refresh_token(&ada)).await;
@@ -49,6 +50,7 @@ async fn only_signing_in_works_before_the_declaration(database: TestDatabase) {
 
     assert_eq!(chat.refusal(), (403, "business_profile_incomplete"));
     assert_eq!(templates.refusal(), (403, "business_profile_incomplete"));
+    assert_eq!(managed_bases.refusal(), (403, "business_profile_incomplete"));
     assert_eq!(me.status, 200);
     assert_eq!(me.body["requiresBusinessProfile"], true);
     assert_eq!(envelope.body["user"]["requiresBusinessProfile"], true);

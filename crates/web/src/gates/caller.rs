@@ -112,11 +112,6 @@ impl Gates {
             return Some(refused("forbidden", "Your role does not include this."));
         }
 
-        if route.needs_kb_manager(state.role) {
-            let message = "Only managers of knowledge bases may do this.";
-            return Some(refused("not_a_kb_manager", message));
-        }
-
         if manages_another_group(request, route, state) {
             return Some(ApiError::not_found());
         }
@@ -127,12 +122,25 @@ impl Gates {
             return Some(refused("app_password_refused", message));
         }
 
-        if route.accounts == AccountScope::Any {
-            return None;
+        if route.accounts == AccountScope::Complete
+            && let Some(refusal) = self.incomplete_account(&state)
+        {
+            return Some(refusal);
         }
 
+        if route.needs_kb_manager(state.role) {
+            let message = "Only managers of knowledge bases may do this.";
+            return Some(refused("not_a_kb_manager", message));
+        }
+
+        None
+    }
+
+    /// Returns the error for an account that owes its verification or declaration.
+    fn incomplete_account(&self, state: &CallerState) -> Option<ApiError> {
+        let refused = |code, message| ApiError::refused(StatusCode::FORBIDDEN, code, message);
         let rules = self.rules.get();
-        if rules.owes_verification(&state) {
+        if rules.owes_verification(state) {
             let message = "Verify your email address first: open the link that we emailed you.";
             return Some(refused("email_not_verified", message));
         }
