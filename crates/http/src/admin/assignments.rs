@@ -3,7 +3,7 @@
 use actix_web::web::{Data, Json, Query};
 use pia_assignments::{Assignment, Worker};
 use pia_kernel::{AssignmentId, Timestamp};
-use pia_web::{Caller, OptionalBody, PathId};
+use pia_web::{Caller, ClientId, OptionalBody};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -26,9 +26,11 @@ pub(crate) async fn list(
 pub(crate) async fn terminate(
     caller: Caller,
     api: Data<Api>,
-    PathId(id): PathId,
+    ClientId(id): ClientId,
     OptionalBody(request): OptionalBody<TerminationRequest>,
 ) -> Result<Json<TerminationResponse>, HttpError> {
+    // An invalid id names nothing to end, as an unknown one does.
+    let Some(id) = id else { return Ok(Json(TerminationResponse { changed: false })) };
     let by = Some(caller.0.user);
     let changed = api
         .run(|api| async move {

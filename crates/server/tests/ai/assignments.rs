@@ -257,6 +257,10 @@ async fn administrators_see_and_end_assignments_without_contents(database: TestD
     let terminated = console.write("POST", &terminate, Value::Null).await;
     assert_eq!(terminated.status, 200);
     assert_eq!(terminated.body, json!({ "changed": false }));
+    let invalid_id = "/api/admin/assignments/x/terminate";
+    let terminated = console.write("POST", invalid_id, Value::Null).await;
+    assert_eq!(terminated.status, 200);
+    assert_eq!(terminated.body, json!({ "changed": false }));
 
     let queue = console.get("/api/admin/assignments/queue").await.body;
     assert_eq!(queue["queued"], 0);
