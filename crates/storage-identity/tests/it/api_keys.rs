@@ -172,6 +172,8 @@ async fn a_key_authenticates_its_owner_until_it_expires(db: Database) {
     assert_eq!(scope(&db, endless, 1_000_000).await, as_key(endless, 1));
     assert_eq!(scope(&db, ending, 9).await, as_key(ending, 2));
     assert_eq!(scope(&db, ending, 10).await, None);
+    let state = SqlAccounts::new(db.clone()).key_state(ending, START).await.unwrap();
+    assert_eq!(state.unwrap().key_expires_at, Some(START + Duration::from_secs(10)));
     assert_eq!(scope(&db, ApiKeyRef { user: bob, ..endless }, 0).await, None);
     assert_eq!(scope(&db, ApiKeyRef { key: ApiKeyId::generate(), ..endless }, 0).await, None);
 }
