@@ -115,9 +115,7 @@ impl Changes {
     fn set_all(&mut self, members: &Map<String, Value>) -> Result<(), ApiError> {
         for (name, value) in members {
             let name = attribute(name, USER_SCHEMA);
-            // An empty list equals an attribute that is left out (RFC 7643, 2.5).
-            let is_empty = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
-            if !(name == "emails" && is_empty) {
+            if !(name == "emails" && is_unassigned(value)) {
                 self.set(&name, value)?;
             }
         }
@@ -153,8 +151,9 @@ impl Changes {
                 self.formatted = Some(ScimUserChange::DisplayName(text(name, value)?));
             }
             "emails" | "emails.value" => {
+                let scim_type = if is_unassigned(value) { "mutability" } else { "invalidValue" };
                 let address = address(value)
-                    .ok_or_else(|| invalid("mutability", "The email address is required."))?;
+                    .ok_or_else(|| invalid(scim_type, "The email address is required."))?;
                 changes.push(ScimUserChange::Email(address.to_owned()));
             }
             _ => {}
@@ -173,16 +172,31 @@ impl Changes {
     }
 }
 
+/// Returns whether `emails` equals an attribute that is left out (RFC 7643, 2.5): it is null, or
+/// a list in which nothing has an address.
+fn is_unassigned(emails: &Value) -> bool {
+    match emails {
+        Value::Array(emails) => !emails.iter().any(has_address),
+        emails => emails.is_null(),
+    }
+}
+
+/// Returns whether an element of `emails` has an address.
+fn has_address(email: &Value) -> bool {
+    address(email).is_some_and(|it| !it.trim().is_empty())
+}
+
 /// Returns the address out of `emails`: the primary one, or the one at work,
-/// or the first.
+/// or the first, of those that have a value.
 fn address(value: &Value) -> Option<&str> {
     match value {
         Value::String(address) => Some(address),
         Value::Object(email) => member(email, "value")?.as_str(),
         Value::Array(emails) => {
+            let emails: Vec<&Value> = emails.iter().filter(|it| has_address(it)).collect();
             let primary = emails.iter().find(|it| has(it, "primary", "true"));
             let work = || emails.iter().find(|it| has(it, "type", "work"));
-            address(primary.or_else(work).or_else(|| emails.first())?)
+            address(primary.or_else(work).or_else(|| emails.first()).copied()?)
         }
         _ => None,
     }
@@ -219,6 +233,33 @@ mod tests {
         let path = r#"emails[type eq "Work" and primary eq "True"].value"#;
         let replace = json!({ "op": "replace", "path": path, "value": "ada@example.org" });
         assert_eq!(patched(&replace), email);
+    }
+
+    #[test]
+    fn an_element_without_a_value_is_no_address() {
+        let created = |emails: Value| {
+            let resource = json!({ "userName": "ada@example.org", "emails": emails });
+            changes(creation(resource.as_object().unwrap()))
+        };
+        let name = ScimUserChange::UserName("ada@example.org".to_owned());
+
+        for unassigned in
+            [json!([{ "type": "work" }]), json!([{ "value": null }, { "value": " " }])]
+        {
+            assert_eq!(created(unassigned), std::slice::from_ref(&name));
+        }
+
+        let emails =
+            json!([{ "value": null, "primary": true }, { "value": "x@y.example", "type": "work" }]);
+        assert_eq!(created(emails), [name, ScimUserChange::Email("x@y.example".to_owned())]);
+    }
+
+    #[test]
+    fn a_malformed_address_is_not_an_attempt_to_remove_it() {
+        let resource = json!({ "userName": "ada", "emails": 5 });
+        let refused = creation(resource.as_object().unwrap()).unwrap_err();
+
+        assert_eq!(refused.code_and_message().0, "invalidValue");
     }
 
     #[test]
