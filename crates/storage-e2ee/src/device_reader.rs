@@ -79,7 +79,9 @@ impl SqlDeviceReader {
         let matches_search = lower(devices::name.nullable())
             .like(&pattern)
             .escape('\\')
-            .or(accounts::email_folded.like(&pattern).escape('\\'));
+            .or(accounts::email_folded.like(&pattern).escape('\\'))
+            // Addresses of internationalised domains have two spellings.
+            .or(lower(accounts::email.nullable()).like(&pattern).escape('\\'));
 
         let waits = devices::onboarding_ends_at.gt(now).assume_not_null();
 

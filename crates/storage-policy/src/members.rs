@@ -90,11 +90,12 @@ pub(crate) async fn page_of(
     let after = page.after.as_ref().map(|it| (DbInstant(it.value.time()), DbUid(it.id)));
     let email = page.after.as_ref().map(|it| it.value.text().to_owned());
     let pattern = like_containing(&filter.search);
-    let matches_search =
-        accounts::email_folded
-            .like(&pattern)
-            .escape('\\')
-            .or(lower(accounts::display_name).like(&pattern).escape('\\'));
+    // Addresses of internationalised domains have two spellings.
+    let matches_search = accounts::email_folded
+        .like(&pattern)
+        .escape('\\')
+        .or(lower(accounts::email.nullable()).like(&pattern).escape('\\'))
+        .or(lower(accounts::display_name).like(&pattern).escape('\\'));
 
     let group = DbUid(filter.group.map(|it| it.0).unwrap_or_default());
     let in_group = accounts::group_id.eq(group).or(filter.group.is_none().into_sql::<Bool>());

@@ -13,6 +13,7 @@ const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
 
 on_both_databases!(
     members_are_searched_and_listed_by_page,
+    users_are_found_by_either_spelling_of_their_domain,
     users_are_listed_in_the_orders_of_the_console,
     effective_settings_of_a_user_name_their_source,
     a_group_is_created_renamed_and_deleted,
@@ -248,6 +249,17 @@ async fn members_are_searched_and_listed_by_page(database: TestDatabase) {
     let unknown_response = console.get(&format!("{GROUPS}/{eve}/members")).await;
     assert_eq!(unknown_response.refusal(), (404, "not_found"));
     assert_eq!(console.get("/api/admin/users?limit=0").await.status, 400);
+}
+
+async fn users_are_found_by_either_spelling_of_their_domain(database: TestDatabase) {
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
+    app.sign_up("grace@bücher.example").await;
+
+    for search in ["b%C3%BCcher", "B%C3%9CCHER.example", "xn--bcher", "grace@b%C3%BC"] {
+        let page = console.get(&format!("/api/admin/users?search={search}")).await.body;
+        assert_eq!(page["items"][0]["email"], "grace@bücher.example", "{search}");
+        assert_eq!(page["items"].as_array().map(Vec::len), Some(1), "{search}");
+    }
 }
 
 async fn users_are_listed_in_the_orders_of_the_console(database: TestDatabase) {

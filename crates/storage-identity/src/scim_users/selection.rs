@@ -50,13 +50,19 @@ macro_rules! select_users {
                     let pattern = self::selection::pattern(*text_match, value);
                     match attribute {
                         ScimUserText::UserName => {
-                            let address = unlinked
-                                .and(accounts::email_folded.like(pattern.clone()).escape('\\'));
+                            let displayed = lower(accounts::email.nullable()).like(pattern.clone());
+                            let address = accounts::email_folded
+                                .like(pattern.clone())
+                                .escape('\\')
+                                .or(displayed.escape('\\'));
                             let name = scim_users::user_name_folded.like(pattern).escape('\\');
-                            query.filter(name.or(address))
+                            query.filter(name.or(unlinked.and(address)))
                         }
                         ScimUserText::Email => {
-                            query.filter(accounts::email_folded.like(pattern).escape('\\'))
+                            // Addresses of internationalised domains have two spellings.
+                            let folded = accounts::email_folded.like(pattern.clone());
+                            let displayed = lower(accounts::email.nullable()).like(pattern);
+                            query.filter(folded.escape('\\').or(displayed.escape('\\')))
                         }
                         ScimUserText::ExternalId => {
                             query.filter(lower(scim_users::external_id).like(pattern).escape('\\'))

@@ -30,6 +30,7 @@ pia_testkit::contract! {
     a_new_address_is_as_verified_as_the_one_before,
     a_deleted_user_is_hidden_and_restored_with_their_account,
     conditions_select_users,
+    a_part_of_an_address_is_found_in_either_spelling,
     no_seat_no_user,
     an_inactive_user_takes_no_seat,
     of_many_first_sign_ins_at_a_provider_one_is_linked,
@@ -282,6 +283,19 @@ async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) 
     let restored_user = store.find(ada.user).await.unwrap().unwrap();
     assert_eq!(restored_user.attributes, ada.attributes);
     assert!(!restored_user.is_active);
+}
+
+async fn a_part_of_an_address_is_found_in_either_spelling(db: Database) {
+    let store = SqlScimUsers::new(db.clone());
+    person(&db, "eve@example.org").await;
+    person(&db, "ada@bücher.example").await;
+
+    for attribute in [ScimUserText::UserName, ScimUserText::Email] {
+        for part in ["@BÜCHER", "@xn--bcher"] {
+            let text = ScimUserCondition::Text(attribute, TextMatch::Contains, part.to_owned());
+            assert_eq!(names(&store, &[text]).await, ["ada@bücher.example"], "{part}");
+        }
+    }
 }
 
 async fn conditions_select_users(db: Database) {
