@@ -13,6 +13,7 @@ mod changed_settings;
 mod client_policies;
 mod console_groups;
 mod console_matrix;
+mod example_bodies;
 mod feedback;
 mod foreign_rows;
 mod foundations;
