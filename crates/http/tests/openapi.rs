@@ -190,6 +190,22 @@ fn query_parameters_are_described() {
     assert!(document["paths"]["/auth/login"]["get"]["x-body-limit"].is_null());
 }
 
+#[test]
+fn an_invalid_query_is_described() {
+    for document in both_documents() {
+        each_operation(&document, |name, operation| {
+            let parameters = operation["parameters"].as_array();
+            let has_query = parameters.is_some_and(|all| all.iter().any(|it| it["in"] == "query"));
+            if has_query && name.starts_with("get ") {
+                assert!(operation["responses"]["400"].is_object(), "{name}");
+            }
+        });
+    }
+
+    let document = public_document();
+    assert!(document["paths"]["/auth/verify-email"]["get"]["responses"]["302"].is_object());
+}
+
 /// Calls `check` with the name of each operation, and with the operation.
 fn each_operation(document: &Value, mut check: impl FnMut(&str, &Value)) {
     for (path, methods) in document["paths"].as_object().unwrap() {

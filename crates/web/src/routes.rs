@@ -220,7 +220,8 @@ pub enum ResponseDoc {
     Redirect,
     /// Status 302, or JSON with status 200 if there is no redirect target.
     JsonOrRedirect(WireType),
-    /// JSON with status 200 if the request accepts it, or else a page.
+    /// JSON with status 200 if the request accepts it, or else status 302, which
+    /// redirects to a page. Refusals may be pages.
     JsonOrPage(WireType),
     /// Another media type with status 200.
     Other(&'static str),

@@ -1,5 +1,6 @@
 //! Responses of operations: successful ones and refusals.
 
+use actix_web::http::Method;
 use serde_json::{Map, Value, json};
 
 use super::{CreditDocs, Schemas, body_of, common, media};
@@ -58,10 +59,9 @@ fn success(
     responses: &mut Map<String, Value>,
 ) -> (&'static str, Value) {
     match documented {
-        ResponseDoc::Json(body)
-        | ResponseDoc::JsonOrPage(body)
-        | ResponseDoc::Page(body)
-        | ResponseDoc::Part(body, _) => ("200", json_content(body, example, schemas)),
+        ResponseDoc::Json(body) | ResponseDoc::Page(body) | ResponseDoc::Part(body, _) => {
+            ("200", json_content(body, example, schemas))
+        }
         ResponseDoc::Accepted(body) => ("202", json_content(body, example, schemas)),
         ResponseDoc::AcceptedOrUnchanged(body) => {
             let content = json_content(body, example, schemas);
@@ -92,7 +92,7 @@ fn success(
             });
             ("200", content)
         }
-        ResponseDoc::JsonOrRedirect(body) => {
+        ResponseDoc::JsonOrRedirect(body) | ResponseDoc::JsonOrPage(body) => {
             let redirect = json!({ "description": "The browser is redirected." });
             responses.insert("302".to_owned(), redirect);
             ("200", json_content(body, example, schemas))
@@ -114,7 +114,8 @@ fn refusals(route: &Route) -> Vec<(u16, &'static str)> {
         refusals.push((415, "The body isn't JSON."));
     }
 
-    if let ResponseDoc::Part(..) = route.docs.answer {
+    let has_query = route.method == Method::GET && route.docs.request.is_some();
+    if has_query || matches!(route.docs.answer, ResponseDoc::Part(..)) {
         refusals.push((400, "The query is invalid; see `errors`."));
     }
 
