@@ -78,7 +78,7 @@ pub(crate) static CONSOLE: &[NavGroup] = &[
     NavGroup {
         label: Text::new("Operations", "Betrieb"),
         items: &[
-            item("admin/usage", ADMINS, Text::new("Usage", "Nutzung")),
+            item("admin/usage", &[Role::Admin, Role::OrgManager], Text::new("Usage", "Nutzung")),
             item("admin/feedback", ADMINS, Text::new("Feedback", "Rückmeldungen")),
             item("admin/mail", ADMINS, Text::new("Email", "E-Mail")),
             item("admin/jobs", ADMINS, Text::new("Maintenance", "Wartung")),

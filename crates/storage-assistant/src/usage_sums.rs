@@ -3,7 +3,7 @@
 //! Reads the tables that `booking/sums.rs` writes, never the single calls. Days, groups
 //! and models are rows of `usage_by_group`. Users are added up from weeks with a column
 //! for each day (`Days::sum`): only the first and the last week are in the range in part.
-//! Numbers are formatted into the SQL, ids are bound.
+//! Numbers and the id of a group are formatted into the SQL, ids of users are bound.
 
 use std::ops::RangeInclusive;
 
@@ -57,8 +57,8 @@ struct Sums {
 struct DayRow {
     #[diesel(sql_type = Integer)]
     day: i32,
-    #[diesel(sql_type = BigInt)]
-    users: i64,
+    #[diesel(sql_type = Nullable<BigInt>)]
+    users: Option<i64>,
     #[diesel(embed)]
     sums: Sums,
 }
@@ -111,14 +111,16 @@ impl UsageSums for SqlUsageSums {
         &self,
         range: UsageRange,
         by: UsageGrouping,
+        group: Option<GroupId>,
         limit: u32,
     ) -> Result<Vec<UsageSum>, Unavailable> {
-        let days = Days::of(range);
+        let days = Days::of(range, group);
+        let database = self.db.provider();
         Ok(match by {
-            UsageGrouping::Day => load!(self, DayRow, days.by_day(limit)),
-            UsageGrouping::Group => load!(self, GroupRow, days.by_group(limit)),
-            UsageGrouping::Model => load!(self, ModelRow, days.by_model(limit)),
-            UsageGrouping::User => self.user_sums(range, UsageUsers::First, limit).await?,
+            UsageGrouping::Day => load!(self, DayRow, days.by_day(database, limit)),
+            UsageGrouping::Group => load!(self, GroupRow, days.by_group(database, limit)),
+            UsageGrouping::Model => load!(self, ModelRow, days.by_model(database, limit)),
+            UsageGrouping::User => self.user_sums(range, UsageUsers::First, group, limit).await?,
         })
     }
 
@@ -126,9 +128,10 @@ impl UsageSums for SqlUsageSums {
         &self,
         range: UsageRange,
         users: UsageUsers,
+        group: Option<GroupId>,
         limit: u32,
     ) -> Result<Vec<UsageSum>, Unavailable> {
-        let sql = Days::of(range).by_user(self.db.provider(), users, limit);
+        let sql = Days::of(range, group).by_user(self.db.provider(), users, limit);
         let user = match users {
             UsageUsers::First => return Ok(load!(self, UserRow, sql)),
             UsageUsers::After(cursor) => cursor.user,
@@ -146,41 +149,52 @@ impl UsageSums for SqlUsageSums {
     }
 }
 
-/// Days of a query, since 1970-01-01.
+/// Days of a query, since 1970-01-01, of one group or of all.
 #[derive(Debug, Clone, Copy)]
 struct Days {
     from: i32,
     to: i32,
+    group: Option<GroupId>,
 }
 
 impl Days {
-    fn of(range: UsageRange) -> Self {
-        Self { from: range.first_day().to_epoch_days(), to: range.last_day().to_epoch_days() }
+    fn of(range: UsageRange, group: Option<GroupId>) -> Self {
+        let from = range.first_day().to_epoch_days();
+        let to = range.last_day().to_epoch_days();
+        Self { from, to, group }
     }
 
-    fn by_day(self, limit: u32) -> String {
-        let sums = self.sums_by("day");
+    fn by_day(self, database: DatabaseKind, limit: u32) -> String {
+        let sums = self.sums_by(database, "day");
+        // Users of a day are counted in all groups together.
+        let users = match self.group {
+            None => "COALESCE(d.users, 0)",
+            Some(_) => "CAST(NULL AS BIGINT)",
+        };
         format!(
-            "SELECT t.*, COALESCE(d.users, 0) AS users FROM ({sums}) t
+            "SELECT t.*, {users} AS users FROM ({sums}) t
             LEFT JOIN usage_days d ON d.day = t.day ORDER BY t.day LIMIT {limit}"
         )
     }
 
-    fn by_group(self, limit: u32) -> String {
-        let sums = self.sums_by("group_id");
+    fn by_group(self, database: DatabaseKind, limit: u32) -> String {
+        let sums = self.sums_by(database, "group_id");
         format!(
             "SELECT t.*, g.name FROM ({sums}) t LEFT JOIN user_groups g ON g.id = t.group_id
             ORDER BY spent_micros DESC, calls DESC, group_id LIMIT {limit}"
         )
     }
 
-    fn by_model(self, limit: u32) -> String {
-        let sums = self.sums_by("provider, model");
+    fn by_model(self, database: DatabaseKind, limit: u32) -> String {
+        let sums = self.sums_by(database, "provider, model");
         format!("{sums} ORDER BY spent_micros DESC, calls DESC, provider, model LIMIT {limit}")
     }
 
-    fn sums_by(self, columns: &str) -> String {
-        let Self { from, to } = self;
+    fn sums_by(self, database: DatabaseKind, columns: &str) -> String {
+        let Self { from, to, group } = self;
+        let in_group = group.map_or_else(String::new, |it| {
+            format!("AND group_id = {}", group_literal(database, it))
+        });
         format!(
             "SELECT {columns}, CAST(SUM(calls) AS BIGINT) AS calls,
                 CAST(SUM(failed) AS BIGINT) AS failed,
@@ -190,7 +204,7 @@ impl Days {
                 CAST(SUM(spent_micros) AS BIGINT) AS spent_micros,
                 CAST(SUM(timed_calls) AS BIGINT) AS timed_calls,
                 CAST(SUM(duration_millis) AS BIGINT) AS duration_millis
-            FROM usage_by_group WHERE day BETWEEN {from} AND {to} GROUP BY {columns}"
+            FROM usage_by_group WHERE day BETWEEN {from} AND {to} {in_group} GROUP BY {columns}"
         )
     }
 
@@ -205,6 +219,10 @@ impl Days {
             UsageUsers::One(_) => "AND u.user_id = $1",
             UsageUsers::First | UsageUsers::After(_) => "",
         };
+        let in_group = self.group.map_or_else(String::new, |it| {
+            let group = group_literal(database, it);
+            format!("AND u.user_id IN (SELECT id FROM accounts WHERE group_id = {group})")
+        });
         let after = match users {
             UsageUsers::After(UsageCursor { spent: Micros(micros), calls: number, .. }) => format!(
                 "AND (SUM({spent}) < {micros} OR SUM({spent}) = {micros} AND (
@@ -217,7 +235,7 @@ impl Days {
             "SELECT t.*, a.email FROM (
                 SELECT u.user_id, CAST(SUM({calls}) AS BIGINT) AS calls,
                     CAST(SUM({spent}) AS BIGINT) AS spent_micros
-                FROM {source} WHERE {weeks} {of_user}
+                FROM {source} WHERE {weeks} {of_user} {in_group}
                 GROUP BY u.user_id HAVING SUM({calls}) > 0 {after}
                 ORDER BY spent_micros DESC, calls DESC, u.user_id LIMIT {limit}
             ) t LEFT JOIN accounts a ON a.id = t.user_id
@@ -267,6 +285,14 @@ impl Days {
     }
 }
 
+/// Returns the id of a group as SQL: it is a UUID, and so has no quotes.
+fn group_literal(database: DatabaseKind, group: GroupId) -> String {
+    match database {
+        DatabaseKind::Sqlite => format!("X'{}'", group.0.simple()),
+        DatabaseKind::Postgres => format!("'{}'", group.0),
+    }
+}
+
 /// Returns the sum of a column over days of a week: `calls_0 + calls_1`.
 fn sum_of_days(column: &str, weekdays: RangeInclusive<i32>) -> String {
     weekdays.map(|day| format!("{column}_{day}")).collect::<Vec<_>>().join(" + ")
@@ -290,7 +316,7 @@ impl Sums {
 impl From<DayRow> for UsageSum {
     fn from(row: DayRow) -> Self {
         let day = NaiveDate::from_epoch_days(row.day).unwrap_or_default();
-        UsageSum { users: Some(row.users), ..row.sums.of(UsageSubject::Day(day)) }
+        UsageSum { users: row.users, ..row.sums.of(UsageSubject::Day(day)) }
     }
 }
 

@@ -151,7 +151,7 @@ pub struct UsageSum {
     pub spent: Micros,
     /// More sums; `None` for a user.
     pub details: Option<UsageDetails>,
-    /// Number of users who called; `None` unless the subject is a day.
+    /// Number of users who called; `None` unless the subject is a day of all groups.
     pub users: Option<i64>,
 }
 
@@ -190,20 +190,23 @@ pub enum UsageUsers {
 #[async_trait]
 pub trait UsageSums: Send + Sync {
     /// Returns the sums of subjects with calls, at most `limit`: days in order,
-    /// others by their cost, highest first.
+    /// others by their cost, highest first. A group restricts the calls to those of
+    /// its members at the time; users are those who are members now.
     async fn sums(
         &self,
         range: UsageRange,
         by: UsageGrouping,
+        group: Option<GroupId>,
         limit: u32,
     ) -> Result<Vec<UsageSum>, Unavailable>;
 
     /// Returns the sums of users with calls, at most `limit`, by their cost, then by
-    /// their calls, highest first.
+    /// their calls, highest first. A group restricts the users to its members.
     async fn user_sums(
         &self,
         range: UsageRange,
         users: UsageUsers,
+        group: Option<GroupId>,
         limit: u32,
     ) -> Result<Vec<UsageSum>, Unavailable>;
 
@@ -248,28 +251,35 @@ impl UsageReport {
         UsageRange::new(first_day, last_day)
     }
 
-    /// Returns the sums of subjects, at most `limit`: every day in order, others
-    /// that have calls by their cost, highest first.
+    /// Returns the sums of subjects, of one group or of all, at most `limit`: every day
+    /// in order, others that have calls by their cost, highest first.
     pub async fn sums(
         &self,
         range: UsageRange,
         by: UsageGrouping,
+        group: Option<GroupId>,
         limit: u32,
     ) -> Result<Vec<UsageSum>, Unavailable> {
-        let sums = self.store.sums(range, by, limit).await?;
-        if by == UsageGrouping::Day { Ok(with_empty_days(range, sums)) } else { Ok(sums) }
+        let sums = self.store.sums(range, by, group, limit).await?;
+        if by != UsageGrouping::Day {
+            return Ok(sums);
+        }
+        // Users of a day are counted in all groups together.
+        let users = group.is_none().then_some(0);
+        Ok(with_empty_days(range, sums, users))
     }
 
-    /// Returns a page of the sums of users, highest cost first, and the position that
-    /// the next page begins after; `None` on the last page.
+    /// Returns a page of the sums of users, of one group or of all, highest cost first, and
+    /// the position that the next page begins after; `None` on the last page.
     pub async fn users(
         &self,
         range: UsageRange,
         users: UsageUsers,
+        group: Option<GroupId>,
         limit: u32,
     ) -> Result<(Vec<UsageSum>, Option<UsageCursor>), Unavailable> {
         // One more than the page has shows whether another page follows.
-        let mut sums = self.store.user_sums(range, users, limit.saturating_add(1)).await?;
+        let mut sums = self.store.user_sums(range, users, group, limit.saturating_add(1)).await?;
         let page_length = usize::try_from(limit).unwrap_or(usize::MAX);
         let has_more = sums.len() > page_length;
         sums.truncate(page_length);
@@ -299,8 +309,9 @@ fn days_before(to: NaiveDate, days: u32) -> NaiveDate {
     to.checked_sub_days(Days::new(earlier_days.unsigned_abs())).unwrap_or(to)
 }
 
-/// Returns the sums of every day in the range; those of days without calls are zero.
-fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>) -> Vec<UsageSum> {
+/// Returns the sums of every day in the range; those of days without calls are zero, with this
+/// number of users.
+fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>, users: Option<i64>) -> Vec<UsageSum> {
     let mut sums = sums.into_iter().peekable();
     let mut sums_of_all_days = Vec::new();
 
@@ -311,7 +322,7 @@ fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>) -> Vec<UsageSum> {
             calls: 0,
             spent: Micros(0),
             details: Some(UsageDetails::default()),
-            users: Some(0),
+            users,
         });
         sums_of_all_days.push(sum);
     }
@@ -375,11 +386,13 @@ mod tests {
             users: Some(users),
         };
         let mut store = MockUsageSums::new();
-        store.expect_sums().returning(move |_, _, _| Ok(vec![sum(day("2026-11-25"), 3, 2)]));
+        store.expect_sums().returning(move |_, _, _, _| Ok(vec![sum(day("2026-11-25"), 3, 2)]));
         let report = report(store);
         let range = report.last_days(3);
 
-        let sums = report.sums(range, UsageGrouping::Day, 10).await.unwrap();
+        let sums = report.sums(range, UsageGrouping::Day, None, 10).await.unwrap();
+        let group = Some(GroupId::generate());
+        let sums_of_group = report.sums(range, UsageGrouping::Day, group, 10).await.unwrap();
 
         assert_eq!(range.first_day(), day("2026-11-24"));
         assert_eq!(range.last_day(), day("2026-11-26"));
@@ -389,6 +402,7 @@ mod tests {
             sum(day("2026-11-26"), 0, 0),
         ];
         assert_eq!(sums, expected);
+        assert_eq!(sums_of_group[0], UsageSum { users: None, ..sum(day("2026-11-24"), 0, 0) });
     }
 
     #[tokio::test]
@@ -403,18 +417,18 @@ mod tests {
         let sums = vec![sum(3), sum(2), sum(1)];
         let sums_in_store = sums.clone();
         let mut store = MockUsageSums::new();
-        store.expect_user_sums().returning(move |_, _, limit| {
+        store.expect_user_sums().returning(move |_, _, _, limit| {
             let limit = usize::try_from(limit).unwrap();
             Ok(sums_in_store.iter().take(limit).cloned().collect())
         });
         let report = report(store);
         let range = report.last_days(3);
 
-        let (page, next) = report.users(range, UsageUsers::First, 2).await.unwrap();
+        let (page, next) = report.users(range, UsageUsers::First, None, 2).await.unwrap();
         assert_eq!(page, sums[..2]);
         assert_eq!(next, UsageCursor::of(&sums[1]));
 
-        let (last_page, next) = report.users(range, UsageUsers::First, 3).await.unwrap();
+        let (last_page, next) = report.users(range, UsageUsers::First, None, 3).await.unwrap();
         assert_eq!(last_page, sums);
         assert_eq!(next, None);
     }

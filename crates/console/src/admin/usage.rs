@@ -9,6 +9,7 @@ mod view;
 use pia_assistant::{
     Micros, UsageCursor, UsageGrouping, UsageRange, UsageRangeError, UsageSum, UsageUsers,
 };
+use pia_identity::Role;
 use pia_kernel::UserId;
 use pia_web::{ApiError, Route, optional_cursor};
 use uuid::Uuid;
@@ -16,7 +17,7 @@ use uuid::Uuid;
 use self::view::UsageView;
 use super::person_filter::{PersonFilter, UnknownPerson};
 use crate::page_context::{PageContext, PageResult};
-use crate::routes::pages::page;
+use crate::routes::pages::page_for;
 use crate::ui::Field;
 
 /// Number of people on a page.
@@ -26,8 +27,14 @@ const MAX_ROWS: u32 = 100_000;
 /// Parameter with the position that a page of people begins after.
 const AFTER: &str = "after";
 
+/// Managers of an organisation see the usage of their group.
+const MANAGERS: &[Role] = &[Role::Admin, Role::OrgManager];
+
 pub(super) fn routes() -> Vec<Route> {
-    vec![page("/admin/usage", |it| it.to(show)), page("/admin/usage/export", |it| it.to(export))]
+    vec![
+        page_for(MANAGERS, "/admin/usage", |it| it.to(show)),
+        page_for(MANAGERS, "/admin/usage/export", |it| it.to(export)),
+    ]
 }
 
 async fn show(page: PageContext) -> PageResult {
@@ -61,19 +68,39 @@ struct UsageList {
 
 /// Returns the requested page of people, or the person that the query names.
 async fn users(page: &PageContext, range: UsageRange) -> Result<UsageList, ApiError> {
+    // The search would tell managers of an organisation who has an account in other groups.
+    if page.caller.visible_group().is_some() {
+        return load_users(page, range, None).await;
+    }
+
     let PersonFilter { user, field, .. } = PersonFilter::requested(page).await?;
-    let selection = match user {
-        Ok(Some(user)) => UsageUsers::One(user),
-        Ok(None) => optional_cursor(&page.query(AFTER), parse_cursor)?
-            .map_or(UsageUsers::First, UsageUsers::After),
-        Err(UnknownPerson) => return Ok(UsageList { person: Some(field), ..UsageList::default() }),
+    let list = match user {
+        Ok(user) => load_users(page, range, user).await?,
+        Err(UnknownPerson) => UsageList::default(),
     };
 
-    let (rows, next) =
-        page.run(|api| async move { api.usage.users(range, selection, PAGE_ROWS).await }).await?;
+    Ok(UsageList { person: Some(field), ..list })
+}
+
+/// Returns a person, or the requested page of all whom the caller sees.
+async fn load_users(
+    page: &PageContext,
+    range: UsageRange,
+    user: Option<UserId>,
+) -> Result<UsageList, ApiError> {
+    let selection = match user {
+        Some(user) => UsageUsers::One(user),
+        None => optional_cursor(&page.query(AFTER), parse_cursor)?
+            .map_or(UsageUsers::First, UsageUsers::After),
+    };
+
+    let group = page.caller.visible_group();
+    let (rows, next) = page
+        .run(|api| async move { api.usage.users(range, selection, group, PAGE_ROWS).await })
+        .await?;
     let next = next.map(|it| page.query_with(AFTER, &format_cursor(it)));
 
-    Ok(UsageList { rows, next, person: Some(field) })
+    Ok(UsageList { rows, next, person: None })
 }
 
 fn format_cursor(cursor: UsageCursor) -> String {
@@ -94,7 +121,11 @@ fn parse_cursor(text: &str) -> Option<UsageCursor> {
 /// Returns a CSV file. An invalid range is displayed instead.
 async fn export(page: PageContext) -> PageResult {
     match requested_range(&page) {
-        Ok(range) => Ok(pia_http::export_usage(&page.api, range, requested_grouping(&page)).await?),
+        Ok(range) => {
+            let group = page.caller.visible_group();
+            let by = requested_grouping(&page);
+            Ok(pia_http::export_usage(&page.api, range, by, group).await?)
+        }
         Err(_invalid) => page.redirect("admin/usage"),
     }
 }
@@ -104,7 +135,8 @@ async fn sums(
     range: UsageRange,
     grouping: UsageGrouping,
 ) -> Result<Vec<UsageSum>, ApiError> {
-    page.run(|api| async move { api.usage.sums(range, grouping, MAX_ROWS).await }).await
+    let group = page.caller.visible_group();
+    page.run(|api| async move { api.usage.sums(range, grouping, group, MAX_ROWS).await }).await
 }
 
 fn requested_grouping(page: &PageContext) -> UsageGrouping {

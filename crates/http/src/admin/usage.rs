@@ -4,7 +4,8 @@ use actix_web::HttpResponse;
 use actix_web::http::header::CONTENT_DISPOSITION;
 use actix_web::web::{Data, Json, Query};
 use pia_assistant::{UsageGrouping, UsageRange, UsageSubject, UsageSum};
-use pia_web::{ApiError, FieldError};
+use pia_kernel::GroupId;
+use pia_web::{ApiError, Caller, FieldError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -16,13 +17,17 @@ const MAX_ITEMS: u32 = 1000;
 /// Maximum number of subjects in an export.
 const MAX_ROWS: u32 = 100_000;
 
-/// Returns calls, tokens and credits by day, group, model or user.
+/// Returns calls, tokens and credits by day, group, model or user. Managers of an
+/// organisation get those of their group.
 pub(crate) async fn list(
+    caller: Caller,
     api: Data<Api>,
     Query(query): Query<UsageQuery>,
 ) -> Result<Json<UsageResponse>, HttpError> {
     let (range, by) = parse(&api, &query)?;
-    let sums = api.run(|api| async move { api.usage.sums(range, by, MAX_ITEMS).await }).await?;
+    let group = caller.0.visible_group();
+    let sums =
+        api.run(|api| async move { api.usage.sums(range, by, group, MAX_ITEMS).await }).await?;
     Ok(Json(UsageResponse {
         from: range.first_day().to_string(),
         to: range.last_day().to_string(),
@@ -33,20 +38,23 @@ pub(crate) async fn list(
 
 /// Returns calls, tokens and credits by day, group, model or user, as CSV.
 pub(crate) async fn export(
+    caller: Caller,
     api: Data<Api>,
     Query(query): Query<UsageQuery>,
 ) -> Result<HttpResponse, HttpError> {
     let (range, by) = parse(&api, &query)?;
-    export_usage(&api, range, by).await
+    export_usage(&api, range, by, caller.0.visible_group()).await
 }
 
-/// Returns the sums as a CSV file.
+/// Returns the sums as a CSV file, of one group or of all.
 pub async fn export_usage(
     api: &Data<Api>,
     range: UsageRange,
     by: UsageGrouping,
+    group: Option<GroupId>,
 ) -> Result<HttpResponse, HttpError> {
-    let sums = api.run(|api| async move { api.usage.sums(range, by, MAX_ROWS).await }).await?;
+    let sums =
+        api.run(|api| async move { api.usage.sums(range, by, group, MAX_ROWS).await }).await?;
     let from = range.first_day();
     let to = range.last_day();
     let file = format!("attachment; filename=\"usage-by-{}-{from}-{to}.csv\"", by.name());
@@ -110,7 +118,7 @@ pub(crate) struct UsageItem {
     calls: i64,
     /// Cost in millionths of a credit.
     spent_micros: i64,
-    /// Number of users who called; only of a day.
+    /// Number of users who called; only of a day of all groups.
     #[serde(skip_serializing_if = "Option::is_none")]
     users: Option<i64>,
     /// Calls that their upstream failed after its response had started; none of

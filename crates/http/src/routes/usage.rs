@@ -1,9 +1,13 @@
 //! Routes of what was used.
 
-use pia_web::{ResponseDoc, Route, wire};
+use pia_identity::Role;
+use pia_web::{Access, ResponseDoc, Route, wire};
 
 use super::client_policies::{admin_docs, read};
 use crate::admin::usage;
+
+/// Administrators, and managers of organisations for their own group.
+const MANAGERS: Access = Access::Console(&[Role::Admin, Role::OrgManager]);
 
 pub(super) fn routes() -> Vec<Route> {
     vec![list(), export()]
@@ -16,7 +20,7 @@ fn list() -> Route {
         ResponseDoc::Json(wire::<usage::UsageResponse>),
         &[],
     );
-    read("/api/admin/usage", docs, |route| route.to(usage::list))
+    Route { access: MANAGERS, ..read("/api/admin/usage", docs, |route| route.to(usage::list)) }
 }
 
 fn export() -> Route {
@@ -26,5 +30,6 @@ fn export() -> Route {
         ResponseDoc::Other("text/csv"),
         &[],
     );
-    read("/api/admin/usage/export", docs, |route| route.to(usage::export))
+    let route = read("/api/admin/usage/export", docs, |route| route.to(usage::export));
+    Route { access: MANAGERS, ..route }
 }

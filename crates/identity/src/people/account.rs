@@ -183,6 +183,12 @@ impl CallerState {
             key_expires_at: None,
         }
     }
+
+    /// Returns the group to which a manager's view is restricted; `None` for administrators, who
+    /// see all groups.
+    pub fn visible_group(&self) -> Option<GroupId> {
+        (self.role != Role::Admin).then_some(self.group)
+    }
 }
 
 /// Requirements that accounts must meet before they may use the service.

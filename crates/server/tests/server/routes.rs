@@ -195,8 +195,8 @@ const EXPECTED: &str = "
     POST /api/admin/outbox/{id}/discard          admins  licensed  global
     GET  /api/admin/models                       admins  ended     global
     POST /api/admin/models/{key}/test-call       admins  licensed  global  AiProxy
-    GET  /api/admin/usage                        admins  ended     global
-    GET  /api/admin/usage/export                 admins  ended     global
+    GET  /api/admin/usage                        managers  ended     global
+    GET  /api/admin/usage/export                 managers  ended     global
     GET  /api/admin/audit                        admins  ended     global
     GET  /api/admin/audit/export                 admins  ended     global
     GET  /api/admin/managed-personas             admins  ended     global
@@ -398,8 +398,12 @@ fn pages_have_the_access_of_their_folders() {
     let all = &Role::ALL[1..];
     let knowledge = &[Role::Admin, Role::KbManager][..];
     let managers = &[Role::Admin, Role::OrgManager][..];
-    let open: &[(&str, &[Role])] =
-        &[("/admin", all), ("/admin/knowledge", knowledge), ("/admin/my-group", managers)];
+    let open: &[(&str, &[Role])] = &[
+        ("/admin", all),
+        ("/admin/knowledge", knowledge),
+        ("/admin/my-group", managers),
+        ("/admin/usage", managers),
+    ];
     for route in table().into_iter().filter(is_page) {
         let is_account = route.path == "/account" || route.path.starts_with("/account/");
         assert_eq!(is_account, route.access == Access::AccountPage, "{}", route.path);

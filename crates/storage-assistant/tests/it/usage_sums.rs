@@ -47,7 +47,7 @@ fn call(day: i64, user: UserId) -> UsageRecord {
 }
 
 async fn sums(db: &Database, range: UsageRange, by: UsageGrouping) -> Vec<UsageSum> {
-    SqlUsageSums::new(db.clone()).sums(range, by, 1000).await.unwrap()
+    SqlUsageSums::new(db.clone()).sums(range, by, None, 1000).await.unwrap()
 }
 
 async fn count_users_since(db: &Database, day: u32) -> i64 {
@@ -293,7 +293,7 @@ async fn lists_are_limited_and_name_groups_and_people(db: Database) {
     store.drain(LIMIT).await;
 
     let report = SqlUsageSums::new(db.clone());
-    let users = report.sums(november(1, 30), UsageGrouping::User, 1).await.unwrap();
+    let users = report.sums(november(1, 30), UsageGrouping::User, None, 1).await.unwrap();
     assert_eq!(users.len(), 1);
     let expected_user = UsageSubject::User { id: bob, email: Some(bob.to_string()) };
     assert_eq!(users[0].subject, expected_user);
@@ -322,7 +322,7 @@ async fn users_are_paged_by_cost_calls_and_id(db: Database) {
 
     let mut selection = UsageUsers::First;
     let mut listed_sums = Vec::new();
-    while let Some(sum) = report.user_sums(range, selection, 1).await.unwrap().pop() {
+    while let Some(sum) = report.user_sums(range, selection, None, 1).await.unwrap().pop() {
         selection = UsageUsers::After(UsageCursor::of(&sum).unwrap());
         listed_sums.push(sum);
     }
@@ -336,8 +336,8 @@ async fn users_are_paged_by_cost_calls_and_id(db: Database) {
     ];
     assert_eq!(sums_by_name(&listed_sums), expected);
 
-    let sums_of_user = report.user_sums(range, UsageUsers::One(users[2]), 9).await.unwrap();
+    let sums_of_user = report.user_sums(range, UsageUsers::One(users[2]), None, 9).await.unwrap();
     assert_eq!(sums_of_user, listed_sums[1..2]);
     let stranger = UsageUsers::One(UserId::generate());
-    assert_eq!(report.user_sums(range, stranger, 9).await.unwrap(), []);
+    assert_eq!(report.user_sums(range, stranger, None, 9).await.unwrap(), []);
 }

@@ -79,7 +79,7 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
     let (days, people_today, people_of_month) = page
         .run(|api| async move {
             try_join3(
-                api.usage.sums(month, UsageGrouping::Day, MONTH_DAYS),
+                api.usage.sums(month, UsageGrouping::Day, None, MONTH_DAYS),
                 api.usage.count_recent_users(1),
                 api.usage.count_recent_users(MONTH_DAYS),
             )

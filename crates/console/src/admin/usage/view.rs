@@ -233,6 +233,12 @@ impl UsageView<'_> {
             UsageSubject::Model { provider, name } => {
                 Cell::text(name.as_str()).detail(provider.as_str())
             }
+            // The page of a user is open to administrators alone.
+            UsageSubject::User { email: Some(email), .. }
+                if self.page.caller.visible_group().is_some() =>
+            {
+                Cell::text(email.as_str())
+            }
             UsageSubject::User { id, email: Some(email) } => {
                 Cell::link(email.as_str(), format!("admin/users/{id}"))
             }
