@@ -7,8 +7,8 @@ use pia_server_testkit::ai_client::{
     CHAT, JSON, Live, OPTIMIZE, chat_request, streaming_request, upstream_config,
 };
 use pia_server_testkit::client::Client;
-use pia_server_testkit::console::administrator;
-use pia_server_testkit::harness::{TestApp, TestConfig};
+use pia_server_testkit::console::{Console, administrator};
+use pia_server_testkit::harness::{PASSWORD, TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::polling::until;
 use pia_storage::schema::ai_usage;
@@ -24,6 +24,7 @@ on_both_databases! {
     calls_that_break_are_recorded_and_refused_ones_are_not,
     answers_do_not_wait_for_a_database_that_is_down,
     usage_is_reported_to_administrators,
+    managers_of_an_organisation_read_the_usage_of_their_group,
     usage_by_person_is_searched_and_paged,
     usage_by_model_is_paged_sorted_and_searched,
 }
@@ -289,6 +290,48 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
     for wrong in ["from=x", "to=2026-02-30", "from=2020-01-01", "by=planet"] {
         let response = console.get(&format!("/api/admin/usage?{wrong}")).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{wrong}");
+    }
+}
+
+async fn managers_of_an_organisation_read_the_usage_of_their_group(database: TestDatabase) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let setting = TestConfig::on(database).with_upstream(&demo.endpoint());
+    let (app, ada, console) = administrator(setting).await;
+    let olga = app.sign_up("olga@example.org").await;
+    let group = console.write("POST", "/api/admin/groups", json!({ "name": "Sales" })).await.body;
+    let path = format!("/api/admin/users/{}/group", olga.user.as_deref().expect("an id"));
+    let moved = console.write("PUT", &path, json!({ "groupId": group["id"] })).await;
+    assert_eq!(moved.status, 200, "{}", moved.text());
+    app.admin("grant olga@example.org --role org_manager").await.expect("a role");
+    let credentials = json!({ "email": "olga@example.org", "password": PASSWORD });
+    let signed_in = app.anonymous().post("/admin/login", &credentials).await;
+    let manager = Console::from_answer(&app, &signed_in);
+
+    for caller in [&ada, &olga] {
+        assert_eq!(caller.post(CHAT, &chat_request("good day")).await.status, 200);
+    }
+    until(async || {
+        let body = console.get("/api/admin/usage").await.body;
+        (sum(&body["items"], "calls") == 2).then_some(())
+    })
+    .await;
+
+    let days = manager.get("/api/admin/usage").await.body;
+    assert_eq!(sum(&days["items"], "calls"), 1);
+    assert!(!days.to_string().contains("\"users\""), "{days}");
+    for (by, key, name) in [
+        ("user", "email", "olga@example.org"),
+        ("group", "groupName", "Sales"),
+        ("model", "model", "test-model"),
+    ] {
+        let items = manager.get(&format!("/api/admin/usage?by={by}")).await.body["items"].clone();
+        assert_eq!(items.as_array().map(Vec::len), Some(1), "{items}");
+        assert_eq!(items[0][key], name);
+        assert_eq!(items[0]["calls"], 1);
+        for path in ["/api/admin/usage/export", "/admin/usage/export", "/admin/usage"] {
+            let text = manager.get(&format!("{path}?by={by}&user=ada%40example.org")).await.text();
+            assert!(text.contains(name) && !text.contains("ada@example.org"), "{path}: {text}");
+        }
     }
 }
 

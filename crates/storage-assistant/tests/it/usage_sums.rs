@@ -23,6 +23,7 @@ pia_testkit::contract! {
     calls_of_no_account_belong_to_nobody,
     lists_are_limited_and_name_groups_and_people,
     users_are_paged_by_cost_calls_and_id,
+    sums_of_a_group_are_of_its_calls_and_members,
 }
 
 const MICROS_PER_DAY: i64 = 24 * 3600 * 1_000_000;
@@ -340,4 +341,34 @@ async fn users_are_paged_by_cost_calls_and_id(db: Database) {
     assert_eq!(sums_of_user, listed_sums[1..2]);
     let stranger = UsageUsers::One(UserId::generate());
     assert_eq!(report.user_sums(range, stranger, None, 9).await.unwrap(), []);
+}
+
+async fn sums_of_a_group_are_of_its_calls_and_members(db: Database) {
+    let store = start(&db, &TaskTracker::new());
+    let users = [new_user(&db).await, new_user(&db).await];
+    let other_group = GroupId::generate();
+    store.record(call(0, users[0]));
+    store.record(call(1, users[1]));
+    store.record(UsageRecord { group: other_group, ..call(1, users[1]) });
+    store.drain(LIMIT).await;
+    let report = SqlUsageSums::new(db.clone());
+    let of_group = async |by: UsageGrouping, group: GroupId| {
+        report.sums(november(1, 30), by, Some(group), 9).await.unwrap()
+    };
+
+    let days = of_group(UsageGrouping::Day, other_group).await;
+    assert_eq!(sums_by_name(&days), [named_sum("2026-11-02", 1, 1001)]);
+    assert_eq!(days[0].users, None);
+    for by in [UsageGrouping::Group, UsageGrouping::Model] {
+        let calls: Vec<_> = of_group(by, other_group).await.iter().map(|it| it.calls).collect();
+        assert_eq!(calls, [1], "{by:?}");
+    }
+
+    // Both are members of the default group.
+    assert_eq!(of_group(UsageGrouping::User, default_group()).await.len(), 2);
+    assert_eq!(of_group(UsageGrouping::User, other_group).await, []);
+    let first_sum = of_group(UsageGrouping::User, default_group()).await.swap_remove(0);
+    let after = UsageUsers::After(UsageCursor::of(&first_sum).unwrap());
+    let group = Some(default_group());
+    assert_eq!(report.user_sums(november(1, 30), after, group, 9).await.unwrap().len(), 1);
 }
