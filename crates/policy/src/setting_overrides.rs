@@ -280,6 +280,11 @@ impl SettingOverrides {
         if is_secret && !may_be_blank && value.trim().is_empty() {
             return Err(SettingOverrideError::EmptySecret);
         }
+        // PostgreSQL stores no NUL.
+        if value.contains('\0') {
+            let reason = "A value must not contain NUL characters.".to_owned();
+            return Err(SettingOverrideError::Invalid(vec![reason]));
+        }
 
         let updated_at = self.clock.now();
         let object = format!("setting:{key}");

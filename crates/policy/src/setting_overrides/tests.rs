@@ -93,11 +93,13 @@ async fn unknown_and_invalid_settings_are_not_stored() {
     let fixed = refusal("A:Fixed", "1").await;
     let invalid = refusal("A:Open", "x").await;
     let empty = refusal("A:Key", " ").await;
+    let with_nul = refusal("A:Open", "a\0").await;
 
     assert!(matches!(unknown, SettingOverrideError::Unknown));
     assert!(matches!(fixed, SettingOverrideError::Unknown));
     assert_eq!(invalid.to_string(), "expected a number");
     assert!(matches!(empty, SettingOverrideError::EmptySecret));
+    assert!(with_nul.to_string().contains("NUL"), "{with_nul}");
     let unset = overrides.reset(by, "A:Open").await;
     assert!(unset.is_ok(), "a setting that was not changed");
 }
