@@ -103,7 +103,8 @@ impl Connectors {
         if mcp.is_some() && skill.is_some() {
             return Err(ConnectorError::IsMcp);
         }
-        if mcp.as_ref().is_some_and(|it| !self.servers.permits(it)) {
+        // PostgreSQL stores no NUL, which parsers of URLs encode.
+        if mcp.as_ref().is_some_and(|it| it.url.contains('\0') || !self.servers.permits(it)) {
             return Err(ConnectorError::InvalidMcp);
         }
 

@@ -74,7 +74,10 @@ async fn a_chat_calls_the_tool_of_an_mcp_server(database: TestDatabase) {
 async fn an_mcp_server_outside_of_what_is_permitted_is_refused(database: TestDatabase) {
     let upstream = Peer::start().await;
     let (_app, console, _) = granted(accepting(database, &upstream.endpoint)).await;
-    for url in ["http://mcp.example/", "https://127.0.0.1/mcp", "https://localhost/", "mcp", ""] {
+    let with_nul = "https://mcp.invalid/\0";
+    let not_permitted =
+        ["http://mcp.example/", "https://127.0.0.1/mcp", "https://localhost/", "mcp", ""];
+    for url in not_permitted.into_iter().chain([with_nul]) {
         let response = create(&console, url).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{url}");
     }
@@ -97,6 +100,7 @@ async fn connectors_are_refused_with_a_reason() {
     assert_eq!(response.refusal(), (409, "skill_name_taken"));
     for body in [
         json!({ "name": " " }),
+        json!({ "name": "a\0" }),
         json!({ "name": "Other", "operatorSkill": "two words" }),
         json!({ "name": "Other", "groupIds": ["0199f0e0-0000-7000-8000-0000000000ff"] }),
     ] {
