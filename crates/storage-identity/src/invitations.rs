@@ -56,7 +56,8 @@ impl InvitationStore for SqlInvitations {
     ) -> Result<Vec<InvitationEntry>, Unavailable> {
         use invitations::{created_at, email_folded, expires_at, id};
 
-        let pattern = like_containing(&filter.search);
+        // Only the folded spelling of an address is stored.
+        let pattern = like_containing(&fold_email(&filter.search));
         let matches_search = email_folded.like(&pattern).escape('\\');
         let entries =
             invitations::table.filter(expires_at.gt(DbInstant(now))).limit(page.limit.into());

@@ -240,11 +240,17 @@ async fn invitations_are_searched_by_address(db: Database) {
     let ada = invite(&db, invitation(TokenHash([1; 32]), Some("Ada@Example.org"))).await;
     let bob = invite(&db, invitation(TokenHash([2; 32]), Some("bob@example.org"))).await;
     let anyone = invite(&db, invitation(TokenHash([3; 32]), None)).await;
+    let cyd = invite(&db, invitation(TokenHash([4; 32]), Some("cyd@bücher.example"))).await;
     let store = SqlInvitations::new(db.clone());
 
-    for (search, expected) in
-        [("ADA", &[ada][..]), ("example", &[bob, ada]), ("%", &[]), ("", &[anyone, bob, ada])]
-    {
+    for (search, expected) in [
+        ("ADA", &[ada][..]),
+        ("example.org", &[bob, ada]),
+        ("cyd@BÜCHER.example", &[cyd]),
+        ("xn--bcher", &[cyd]),
+        ("%", &[]),
+        ("", &[cyd, anyone, bob, ada]),
+    ] {
         let filter = InvitationFilter { search: search.to_owned(), ..InvitationFilter::default() };
         let request = PageRequest { limit: 9, after: None };
         let found = store.page(START, &filter, request).await.unwrap();
