@@ -165,7 +165,7 @@ pub struct CallerState {
     pub scope: SessionScope,
     /// True if the caller's address is verified.
     pub email_verified: bool,
-    /// Time at which the API key expires; `None` for one that does not, and for a session.
+    /// Time of the API key's expiry; `None` for one that does not, and for a session.
     pub key_expires_at: Option<Timestamp>,
 }
 
