@@ -64,7 +64,7 @@ fn pointers(value: &Value, at: &str) -> Vec<String> {
     };
 
     let mut pointers: Vec<String> =
-        children.iter().flat_map(|(pointer, child)| self::pointers(child, pointer)).collect();
+        children.iter().flat_map(|(pointer, child)| pointers(child, pointer)).collect();
     pointers.extend(children.into_iter().map(|(pointer, _)| pointer));
     pointers
 }
