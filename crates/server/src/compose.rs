@@ -56,6 +56,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::free_group::FreeGroup;
 use crate::location_database::LocationDatabaseError;
+use crate::tls::{CertificateError, ServedCertificate};
 use crate::{audit_sequencer, checkpoints, database_health, settings_follower};
 use assignments::AssignmentParts;
 use infrastructure::Infrastructure;
@@ -96,6 +97,8 @@ pub struct App {
     pub ai: AiFactory,
     /// Administration of groups, of their settings and members.
     pub groups: Groups,
+    /// Certificate of connections, if the server terminates TLS itself.
+    pub(crate) certificate: Option<ServedCertificate>,
     /// Background work, which ends with the server.
     pub background: Background,
 }
@@ -115,6 +118,9 @@ pub enum ComposeError {
     /// TLS to upstream models cannot be set up.
     #[error("SVC-RUN-002: TLS to upstream models cannot be set up: {0}")]
     Tls(#[from] TlsError),
+    /// The server's own certificate cannot be used.
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
     /// The client for upstream models cannot be created.
     #[error("SVC-RUN-003: the client for upstream models cannot be created: {0}")]
     Upstream(#[from] UpstreamSetupError),
@@ -243,6 +249,7 @@ pub async fn compose(
         metrics,
         ai,
         groups,
+        certificate: base.certificate.clone(),
         background: Background { stop, tasks, runner, credit_store },
     })
 }

@@ -17,7 +17,7 @@ use pia_settings::{Config, VectorTarget};
 use rustix::fs::statvfs;
 use tokio::sync::{Mutex, mpsc};
 
-use crate::tls;
+use crate::tls::ServedCertificate;
 
 /// Time within which volumes must respond. Local ones take microseconds; a
 /// network file system may hang until its server is back.
@@ -25,7 +25,7 @@ const VOLUMES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Machine that this instance runs on.
 pub(crate) struct Host {
-    certificate_expires_at: Option<Timestamp>,
+    certificate: Option<ServedCertificate>,
     /// Folders that the server writes to.
     folders: Vec<PathBuf>,
     /// Held by the thread that measures volumes.
@@ -33,16 +33,15 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Reads the certificate that the server starts with.
-    pub(crate) fn new(config: &Config) -> Self {
-        let tls = config.server.tls.as_ref();
+    /// Creates the status of a server with these settings and this certificate.
+    pub(crate) fn new(config: &Config, certificate: Option<ServedCertificate>) -> Self {
         let database = config.database.startup.target.folder().map(Path::to_owned);
         let vectors = config.knowledge.stores.as_ref().and_then(|it| match &it.vectors {
             VectorTarget::Embedded(folder) => Some(folder.clone()),
             VectorTarget::Server { .. } => None,
         });
         Self {
-            certificate_expires_at: tls.and_then(|it| tls::expires_at(&it.certificate)),
+            certificate,
             folders: database.into_iter().chain(vectors).collect(),
             measuring: Arc::default(),
         }
@@ -52,7 +51,7 @@ impl Host {
 #[async_trait]
 impl HostStatus for Host {
     fn certificate_expires_at(&self) -> Option<Timestamp> {
-        self.certificate_expires_at
+        self.certificate.as_ref()?.expires_at()
     }
 
     async fn volumes(&self) -> Vec<Volume> {

@@ -1,8 +1,9 @@
 //! The process, from its command line to its exit.
 //!
 //! Begin at `run`. `serve` shows the order of a server's life: settings, log,
-//! composition, the watch over settings, signals, listening; then draining, which
-//! waits for running requests (`shutdown.rs`), and the end of background work.
+//! composition, the watches over settings and the certificate, signals, listening;
+//! then draining, which waits for running requests (`shutdown.rs`), and the end of
+//! background work.
 
 use std::fmt;
 use std::io::Write;
@@ -23,7 +24,7 @@ use crate::compose::{ComposeError, compose};
 use crate::logging::{self, LogLevel};
 use crate::serve::{Listen, Server};
 use crate::shutdown;
-use crate::tls::{self, CertificateError};
+use crate::tls::{CertificateError, ServedCertificate};
 
 /// Argument with which the server starts itself to extract the text of a file.
 pub(crate) const EXTRACT: &str = "extract";
@@ -128,16 +129,21 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     for notice in &config.notices {
         tracing::warn!("{notice}");
     }
-    let listen = listen_settings(&config)?;
+    let listen = listen_settings(&config);
     let shutdown = config.server.shutdown_timeout;
     let live = Arc::new(LiveConfig::new(config));
     let app = Box::pin(compose(&live, &sources, Arc::new(SystemClock)))
         .await
         .map_err(Failure::Compose)?;
-    let _watch = follow(Arc::clone(&live), sources, level)?;
+    let _settings_watch = follow(Arc::clone(&live), sources, level)?;
+    let certificate = app.certificate.clone();
+    let _certificate_watch = certificate.clone().map(follow_certificate).transpose()?;
+    let tls =
+        certificate.map(ServedCertificate::server_config).transpose().map_err(Failure::Tls)?;
 
     let stop_requested = shutdown::requested().map_err(system("signals"))?;
-    let server = Server::bind(listen, app).map_err(system("the server's address"))?;
+    let server =
+        Server::bind(Listen { tls, ..listen }, app).map_err(system("the server's address"))?;
     let Server { addr, background, metrics, draining, connections, server } = server;
     tracing::info!(server.address = %addr, version = env!("CARGO_PKG_VERSION"), "listening");
 
@@ -166,10 +172,10 @@ async fn serve(sources: Sources) -> Result<(), Failure> {
     Ok(())
 }
 
-fn listen_settings(config: &Config) -> Result<Listen, Failure> {
+/// Returns the listening settings without TLS.
+fn listen_settings(config: &Config) -> Listen {
     let server = &config.server;
-    let tls = server.tls.as_ref().map(tls::server_config).transpose().map_err(Failure::Tls)?;
-    Ok(Listen {
+    Listen {
         address: server.address,
         base_path: server.base_path.clone(),
         proxies: TrustedProxies::new(server.trusted_proxies.clone()),
@@ -177,9 +183,9 @@ fn listen_settings(config: &Config) -> Result<Listen, Failure> {
         workers: server.workers,
         connections: server.max_connections_per_worker,
         body_memory: server.max_body_memory,
-        tls,
+        tls: None,
         shutdown: server.shutdown_timeout,
-    })
+    }
 }
 
 fn follow(
@@ -192,6 +198,12 @@ fn follow(
     // Errors in new settings are logged by `reload`.
     let reload = move || drop(live.reload(&sources));
     watch(files, POLL_INTERVAL, reload).map_err(system("the watch over settings"))
+}
+
+fn follow_certificate(certificate: ServedCertificate) -> Result<pia_settings::Watch, Failure> {
+    let files = certificate.files();
+    let reload = move || certificate.reload();
+    watch(files, POLL_INTERVAL, reload).map_err(system("the watch over the certificate"))
 }
 
 /// Returns a conversion of errors of the system; `what` names what failed.

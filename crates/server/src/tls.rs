@@ -1,11 +1,17 @@
-//! The TLS certificate of the server.
+//! The TLS certificate of the server: read at the start, watched, and replaced.
+//!
+//! `ServedCertificate` is the certificate of new connections and of the overview;
+//! `process.rs` calls `reload` when a file changes.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use pia_kernel::Timestamp;
+use pia_kernel::{LiveSetting, Timestamp};
 use pia_settings::TlsFiles;
 use rustls::ServerConfig;
+use rustls::crypto::CryptoProvider;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use x509_cert::Certificate;
@@ -22,8 +28,72 @@ pub enum CertificateError {
     Pair(#[from] rustls::Error),
 }
 
-/// Returns the TLS configuration of a server with these files.
-pub(crate) fn server_config(files: &TlsFiles) -> Result<ServerConfig, CertificateError> {
+/// Certificate that new connections get. Clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct ServedCertificate {
+    files: TlsFiles,
+    current: LiveSetting<CertifiedKey>,
+}
+
+impl ServedCertificate {
+    /// Reads the files.
+    pub(crate) fn load(files: TlsFiles) -> Result<Self, CertificateError> {
+        let current = LiveSetting::new(read_pair(&files)?);
+        Ok(Self { files, current })
+    }
+
+    /// Returns the TLS configuration of a server with this certificate.
+    pub(crate) fn server_config(self) -> Result<ServerConfig, CertificateError> {
+        Ok(ServerConfig::builder_with_provider(Arc::new(provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(self)))
+    }
+
+    /// Returns the paths of the files.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        vec![self.files.certificate.clone(), self.files.key.clone()]
+    }
+
+    /// Reads the files again. A pair that cannot be used changes nothing.
+    pub(crate) fn reload(&self) {
+        match read_pair(&self.files) {
+            Ok(pair) if pair.cert == self.current.get().cert => {}
+            Ok(pair) => {
+                self.current.set(pair);
+                tracing::info!(
+                    certificate.expires_at = self.expires_at().map(tracing::field::display),
+                    "certificate replaced"
+                );
+            }
+            Err(err) => {
+                tracing::warn!(error = %err, "certificate unchanged: the new files cannot be used");
+            }
+        }
+    }
+
+    /// Returns the end of the server's own certificate, which is the first of
+    /// the chain; `None` if it cannot be read.
+    pub(crate) fn expires_at(&self) -> Option<Timestamp> {
+        let pair = self.current.get();
+        let certificate = Certificate::from_der(pair.cert.first()?).ok()?;
+        let end = certificate.tbs_certificate.validity.not_after.to_unix_duration();
+        Some(Timestamp::UNIX_EPOCH + end)
+    }
+}
+
+impl ResolvesServerCert for ServedCertificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.current.get())
+    }
+}
+
+fn provider() -> CryptoProvider {
+    rustls::crypto::ring::default_provider()
+}
+
+/// Reads a certificate chain and its key, which must match.
+fn read_pair(files: &TlsFiles) -> Result<CertifiedKey, CertificateError> {
     let path = files.certificate.display().to_string();
     let unreadable = |err| CertificateError::File(path.clone(), err);
     let chain = CertificateDer::pem_file_iter(&files.certificate)
@@ -31,20 +101,7 @@ pub(crate) fn server_config(files: &TlsFiles) -> Result<ServerConfig, Certificat
         .map_err(unreadable)?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
         .map_err(|err| CertificateError::File(files.key.display().to_string(), err))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    Ok(ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_no_client_auth()
-        .with_single_cert(chain, key)?)
-}
-
-/// Returns the end of the server's own certificate, which is the first in the
-/// file; `None` if it cannot be read.
-pub(crate) fn expires_at(path: &Path) -> Option<Timestamp> {
-    let der = CertificateDer::from_pem_file(path).ok()?;
-    let certificate = Certificate::from_der(&der).ok()?;
-    let end = certificate.tbs_certificate.validity.not_after.to_unix_duration();
-    Some(Timestamp::UNIX_EPOCH + end)
+    Ok(CertifiedKey::from_der(chain, key, &provider())?)
 }
 
 #[cfg(test)]
@@ -54,16 +111,21 @@ mod tests {
     #[test]
     fn the_end_of_the_first_certificate_counts() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("chain.pem");
+        let files = TlsFiles {
+            certificate: folder.path().join("chain.pem"),
+            key: folder.path().join("server.key"),
+        };
         let mut own = rcgen::CertificateParams::new(["pia.example".to_owned()]).unwrap();
         own.not_after = rcgen::date_time_ymd(2030, 1, 1);
         let issuer = rcgen::CertificateParams::new(["ca.example".to_owned()]).unwrap();
-        let pem = [own, issuer]
-            .map(|it| it.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap().pem());
+        let key = rcgen::KeyPair::generate().unwrap();
+        let pem = [own, issuer].map(|it| it.self_signed(&key).unwrap().pem());
+        std::fs::write(&files.certificate, pem.concat()).unwrap();
+        std::fs::write(&files.key, key.serialize_pem()).unwrap();
 
-        std::fs::write(&path, pem.concat()).unwrap();
+        let certificate = ServedCertificate::load(files).unwrap();
 
-        assert_eq!(expires_at(&path), Some(Timestamp::from_micros(1_893_456_000_000_000)));
-        assert_eq!(expires_at(&folder.path().join("missing")), None);
+        let end = Timestamp::from_micros(1_893_456_000_000_000);
+        assert_eq!(certificate.expires_at(), Some(end));
     }
 }

@@ -1,7 +1,7 @@
 //! Detection of changed files.
 //!
-//! Used for the settings files (`server/src/process.rs`), whose callback reloads
-//! them.
+//! Used for the settings files and those of the certificate
+//! (`server/src/process.rs`), whose callbacks reload them.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};

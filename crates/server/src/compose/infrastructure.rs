@@ -23,6 +23,7 @@ use crate::bridges::FeatureLicence;
 use crate::licence::LicenceFile;
 use crate::location_database::{LocationDatabase, LocationDatabaseError};
 use crate::setup::{Administrators, Setup};
+use crate::tls::ServedCertificate;
 
 /// Infrastructure of all domains.
 pub(super) struct Infrastructure<'a> {
@@ -38,6 +39,8 @@ pub(super) struct Infrastructure<'a> {
     pub(super) setup: Setup,
     /// TLS configuration for outgoing connections.
     pub(super) tls: Tls,
+    /// Certificate of incoming connections, if the server terminates TLS itself.
+    pub(super) certificate: Option<ServedCertificate>,
     /// Gaps in which no stamps were issued.
     pub(super) stamp_gaps: StampGaps,
     /// Locations of IP addresses, if a database is configured.
@@ -50,6 +53,7 @@ impl<'a> Infrastructure<'a> {
         clock: Arc<dyn Clock>,
     ) -> Result<Self, ComposeError> {
         let start = config.latest();
+        let certificate = start.server.tls.clone().map(ServedCertificate::load).transpose()?;
         let locations = open_locations(start.server.location_database.as_deref())?;
         let db = pia_storage::start(start.database.startup.clone()).await?;
         let encryption = &start.encryption;
@@ -81,6 +85,7 @@ impl<'a> Infrastructure<'a> {
             licence,
             setup,
             tls,
+            certificate,
             stamp_gaps,
             locations,
         })

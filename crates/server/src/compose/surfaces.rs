@@ -84,7 +84,7 @@ pub(super) fn api(base: &Infrastructure<'_>, parts: ApiParts, runner: &Runner) -
         connectors: parts.connectors,
         tools: parts.tools,
         readiness: Arc::new(readiness),
-        host: Arc::new(Host::new(&base.config.latest())),
+        host: Arc::new(Host::new(&base.config.latest(), base.certificate.clone())),
         openapi: base.config.follow(|it| it.open_api.enabled),
         runner: runner.clone(),
         sign_ins: sign_ins(base, runner),

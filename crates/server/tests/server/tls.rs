@@ -5,7 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
 use pia_server_testkit::client::{TestResponse, parse};
-use pia_server_testkit::program::Invocation;
+use pia_server_testkit::polling::until;
+use pia_server_testkit::program::{Invocation, ServerProcess};
 use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -61,6 +62,42 @@ async fn the_server_presents_its_certificate() {
 
     assert_eq!(trusting.expect("an answer").text(), r#"{"status":"healthy"}"#);
     assert!(untrusting.is_err(), "another's certificate is trusted");
+}
+
+/// Returns true if new connections get this certificate.
+async fn presents(program: &ServerProcess, certificate: &CertificateDer<'static>) -> bool {
+    let addr = program.addr;
+    let trusted = certificate.clone();
+    tokio::task::spawn_blocking(move || get_health(addr, trusted).is_ok())
+        .await
+        .expect("a finished task")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_renewed_certificate_is_presented_without_a_restart() {
+    let (certificate, key, first) = certified();
+    let (renewed_certificate, renewed_key, renewed) = certified();
+    let (_, another_key, _) = certified();
+    let call = serving(&certificate, &key);
+    let program = call.start().await;
+    assert!(presents(&program, &first).await);
+
+    let call = call.file("server.key", &another_key);
+    let warning = program.logs("certificate unchanged").await.to_string();
+    assert!(warning.contains("SVC-TLS-002") && !warning.contains("PRIVATE KEY"), "{warning}");
+    assert!(presents(&program, &first).await);
+
+    let call = call.file("server.pem", &renewed_certificate).file("server.key", &renewed_key);
+    let entry = program.logs("certificate replaced").await.to_string();
+    assert!(entry.contains("certificate.expires_at"), "{entry}");
+    assert!(presents(&program, &renewed).await);
+    assert!(!presents(&program, &first).await);
+
+    let count_warnings = || program.log().matches("certificate unchanged").count();
+    let earlier_warnings = count_warnings();
+    let _call = call.file("server.pem", "nonsense");
+    until(async || (count_warnings() > earlier_warnings).then_some(())).await;
+    assert!(presents(&program, &renewed).await);
 }
 
 #[test]
