@@ -22,7 +22,16 @@ pub(crate) async fn description(
         let message = "No such path.";
         return Err(ApiError::refused(StatusCode::NOT_FOUND, "not_found", message));
     }
-    Ok(Json(document().map_err(ApiError::internal)?))
+    let document = document().map_err(ApiError::internal)?;
+    Ok(Json(with_public_url(document, &api)))
+}
+
+/// Names the public URL of this server, which paths are relative to.
+pub(crate) fn with_public_url(mut document: Value, api: &Api) -> Value {
+    if let Some(url) = document.pointer_mut("/servers/0/url") {
+        *url = api.browsers.public_url().into();
+    }
+    document
 }
 
 /// Returns the document of all public routes, except for pages.

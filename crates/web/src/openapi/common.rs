@@ -26,8 +26,7 @@ pub(super) fn tags(used: &BTreeSet<&str>) -> Value {
     used.map(|(name, description)| json!({ "name": name, "description": description })).collect()
 }
 
-/// Returns the base URL of the paths. Behind a proxy with a base path, clients
-/// prepend that.
+/// Returns the base URL of the paths, which a server replaces by its public URL.
 pub(super) fn servers() -> Value {
     json!([{ "url": "/", "description": "The server that this description comes from." }])
 }

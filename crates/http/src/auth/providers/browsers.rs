@@ -58,6 +58,11 @@ impl BrowserRedirects {
         }
     }
 
+    /// Returns the public URL of the server.
+    pub(crate) fn public_url(&self) -> &str {
+        &self.public_url
+    }
+
     /// Redirects a browser that used another address to the public URL: the
     /// provider will send it there, where cookies of the other address are not
     /// sent. Returns `None` if the browser uses the public URL.
