@@ -37,8 +37,9 @@ const MAX_CHUNKS: usize = 50_000;
 pub(crate) const POINTS_PER_WRITE: usize = 256;
 /// Delay while a provider or a store is unavailable.
 const OUTAGE_DELAY: Duration = Duration::from_secs(30);
-/// Delay while the owner has used up the tokens of the month.
-const QUOTA_DELAY: Duration = Duration::from_hours(1);
+/// Delay while the owner has used up the tokens of the month. It is the time after
+/// which a raised quota takes effect.
+const QUOTA_DELAY: Duration = Duration::from_mins(5);
 /// Delay before the first repetition; each further one is twice as long.
 const FIRST_DELAY: Duration = Duration::from_secs(5);
 /// Maximum delay between repetitions, unless the provider requests a longer one.

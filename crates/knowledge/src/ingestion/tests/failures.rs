@@ -129,7 +129,7 @@ async fn a_request_that_the_provider_rejects_fails_at_once() {
 }
 
 #[tokio::test]
-async fn a_group_without_tokens_embeds_nothing() {
+async fn a_group_without_tokens_embeds_nothing_until_its_quota_is_raised() {
     let world = World::new();
     let settings = *world.ingestion.settings.get();
     world.ingestion.settings.set(IngestionSettings { default_monthly_tokens: 10, ..settings });
@@ -140,6 +140,10 @@ async fn a_group_without_tokens_embeds_nothing() {
     assert_eq!(world.delay(), QUOTA_DELAY);
     assert!(world.row().error.unwrap().contains("tokens of this month are used up"));
     assert!(world.embedder.calls().is_empty());
+    world.ingestion.settings.set(settings);
+    world.clock.advance(Duration::from_mins(5));
+    world.ingest().await;
+    world.assert_published();
 }
 
 #[tokio::test]
