@@ -2,6 +2,7 @@
 
 mod accessible;
 mod attention;
+mod base_path;
 mod browsed;
 mod emails;
 mod features;

@@ -191,7 +191,7 @@ pub(super) fn multipart(pairs: &[(&str, &str)]) -> String {
 }
 
 /// Returns the path and query of a link on a page of this server.
-fn resolve(page: &str, link: &str) -> Option<String> {
+pub(super) fn resolve(page: &str, link: &str) -> Option<String> {
     let base = Url::parse("http://pia.test").ok()?.join(page).ok()?;
     let target = base.join(link).ok()?;
     let query = target.query().map(|it| format!("?{it}")).unwrap_or_default();
