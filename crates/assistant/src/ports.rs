@@ -132,6 +132,9 @@ pub enum UpstreamError {
         /// clients.
         body: Bytes,
     },
+    /// Upstream has no equivalent for a part of the messages; it was not called.
+    #[error("the upstream does not accept {0}")]
+    UnsupportedPart(&'static str),
     /// Response is empty or malformed, although its status was 200 (OK).
     #[error("the upstream answered 200")]
     Malformed,
@@ -155,7 +158,11 @@ impl UpstreamError {
         match self {
             Self::Refused { status, .. } => Some(*status),
             Self::Malformed => Some(200),
-            Self::Unreachable(_) | Self::Silent | Self::Cut | Self::TooLong => None,
+            Self::UnsupportedPart(_)
+            | Self::Unreachable(_)
+            | Self::Silent
+            | Self::Cut
+            | Self::TooLong => None,
         }
     }
 }

@@ -127,6 +127,7 @@ impl Billable {
     pub(crate) fn after_failure(err: &UpstreamError) -> Self {
         match err {
             UpstreamError::Refused { .. }
+            | UpstreamError::UnsupportedPart(_)
             | UpstreamError::Malformed
             | UpstreamError::Unreachable(_) => Self::Nothing,
             UpstreamError::Silent | UpstreamError::Cut | UpstreamError::TooLong => Self::Something,

@@ -47,7 +47,8 @@ impl AttemptOutcome {
         match err {
             UpstreamError::Refused { status: 401 | 403, .. } => Self::KeyRefused,
             UpstreamError::Refused { status: 429, .. } => Self::Busy,
-            UpstreamError::Refused { status: 400..=499, .. } => Self::Refused,
+            UpstreamError::Refused { status: 400..=499, .. }
+            | UpstreamError::UnsupportedPart(_) => Self::Refused,
             UpstreamError::Refused { .. }
             | UpstreamError::Malformed
             | UpstreamError::Cut
@@ -69,7 +70,8 @@ pub(crate) fn may_be_repeated(err: &UpstreamError) -> bool {
     match err {
         UpstreamError::Refused { status, .. } => matches!(status, 401 | 403 | 429 | 500..=599),
         UpstreamError::Unreachable(_) => true,
-        UpstreamError::Malformed
+        UpstreamError::UnsupportedPart(_)
+        | UpstreamError::Malformed
         | UpstreamError::Silent
         | UpstreamError::Cut
         | UpstreamError::TooLong => false,
@@ -154,6 +156,7 @@ mod tests {
         }
         assert!(may_be_repeated(&UpstreamError::Unreachable(String::new())));
         for err in [
+            UpstreamError::UnsupportedPart("recordings"),
             UpstreamError::Malformed,
             UpstreamError::Silent,
             UpstreamError::Cut,

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use crate::error::AssistantError;
+use crate::error::{AssistantError, Violation};
 use crate::ports::UpstreamError;
 use crate::routing::target::Target;
 
@@ -65,6 +65,10 @@ pub(crate) fn explain_failure(
     match err {
         UpstreamError::Refused { status, retry_after, body } => {
             refusal_error(*status, *retry_after, body, tools)
+        }
+        UpstreamError::UnsupportedPart(part) => {
+            let message = format!("The AI model does not accept {part}.");
+            AssistantError::Invalid(vec![Violation::new("messages", "unsupported", message)])
         }
         UpstreamError::Silent => AssistantError::UpstreamTimeout,
         UpstreamError::Malformed
@@ -308,6 +312,16 @@ mod tests {
         assert_eq!(explain(UpstreamError::Malformed), AssistantError::UpstreamFailed);
         assert_eq!(explain(UpstreamError::Cut), AssistantError::UpstreamFailed);
         assert_eq!(explain(UpstreamError::TooLong), AssistantError::UpstreamFailed);
+    }
+
+    #[test]
+    fn an_unsupported_part_is_a_caller_error() {
+        let err = UpstreamError::UnsupportedPart("recordings");
+
+        let error = explain_failure(&err, Tools::None, &fakes::target("m"));
+
+        assert_eq!(error.openai().status, 400);
+        assert_eq!(error.message(), "The AI model does not accept recordings.");
     }
 
     #[test]
