@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use pia_assistant::UpstreamError;
 use pia_json::{JsonWriter, Rope, RopeMembers};
 
@@ -41,7 +43,7 @@ impl Conversation {
     pub(super) fn parse(messages: &Rope) -> Result<Self, UpstreamError> {
         let mut conversation = Self::default();
         for message in messages.elements().ok_or_else(unreadable)? {
-            conversation.add(&message.members().ok_or_else(unreadable)?);
+            conversation.add(&message.members().ok_or_else(unreadable)?)?;
         }
         conversation.ensure_user_first();
         Ok(conversation)
@@ -61,7 +63,7 @@ impl Conversation {
         writer.text("]");
     }
 
-    fn add(&mut self, message: &RopeMembers) {
+    fn add(&mut self, message: &RopeMembers) -> Result<(), UpstreamError> {
         let content = message.get("content");
 
         match message.string("role").as_deref() {
@@ -77,13 +79,15 @@ impl Conversation {
             }
             Some("tool" | "function") => {
                 self.ends_with_tool_results = true;
-                self.push_turn(Role::User, vec![tool_result(message)]);
+                self.push_turn(Role::User, vec![tool_result(message)?]);
             }
             _ => {
                 self.ends_with_tool_results = false;
-                self.push_turn(Role::User, content_blocks(content));
+                self.push_turn(Role::User, content_blocks(content)?);
             }
         }
+
+        Ok(())
     }
 
     fn push_turn(&mut self, role: Role, blocks: Vec<Rope>) {
@@ -128,14 +132,14 @@ impl Conversation {
     }
 }
 
-fn tool_result(message: &RopeMembers) -> Rope {
+fn tool_result(message: &RopeMembers) -> Result<Rope, UpstreamError> {
     let mut block = JsonWriter::default();
     block.text(r#"{"type":"tool_result","tool_use_id":"#).quoted(&id(message, "tool_call_id"));
-    let blocks = content_blocks(message.get("content"));
+    let blocks = content_blocks(message.get("content"))?;
     if !blocks.is_empty() {
         block.text(r#","content":["#).list(&blocks).text("]");
     }
-    block.text("}").finish()
+    Ok(block.text("}").finish())
 }
 
 /// Returns the id of a call with invalid characters replaced: a conversation
@@ -152,18 +156,21 @@ fn id(members: &RopeMembers, key: &str) -> String {
 }
 
 /// Returns the blocks of a content, without blank ones, which are refused.
-fn content_blocks(content: Option<&Rope>) -> Vec<Rope> {
+fn content_blocks(content: Option<&Rope>) -> Result<Vec<Rope>, UpstreamError> {
+    let parts = content.and_then(Rope::elements).unwrap_or_default();
+    if parts.is_empty() {
+        return Ok(texts(content));
+    }
+    let blocks = parts.iter().filter_map(Rope::members).map(|part| block(&part));
+    Ok(blocks.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+/// Returns a text content, or the text parts of a content.
+fn texts(content: Option<&Rope>) -> Vec<Rope> {
     let Some(content) = content else { return Vec::new() };
     if content.is_string() {
         return if is_blank(content) { Vec::new() } else { vec![text(content)] };
     }
-    let parts = content.elements().unwrap_or_default();
-    parts.iter().filter_map(|part| block(&part.members()?)).collect()
-}
-
-/// Returns the text parts of a content.
-fn texts(content: Option<&Rope>) -> Vec<Rope> {
-    let Some(content) = content.filter(|it| it.is_array()) else { return content_blocks(content) };
     let parts = content.elements().unwrap_or_default();
     parts
         .iter()
@@ -172,29 +179,76 @@ fn texts(content: Option<&Rope>) -> Vec<Rope> {
         .collect()
 }
 
-/// Returns the block of a text or an image; `None` for a blank text and other parts.
-fn block(part: &RopeMembers) -> Option<Rope> {
+/// Returns the block of a part; `None` for a blank text.
+fn block(part: &RopeMembers) -> Result<Option<Rope>, UpstreamError> {
     if let Some(words) = part.get("text") {
         let has_text = words.is_string() && !is_blank(words);
-        return has_text.then(|| text(words));
+        return Ok(has_text.then(|| text(words)));
     }
 
+    let unsupported = if part.get("image_url").is_some() {
+        "images in this form"
+    } else if part.get("file").is_some() {
+        "files other than PDF and text in `file_data`, as a `data:` URL in Base64"
+    } else if part.get("input_audio").is_some() {
+        "recordings"
+    } else if part.get("video_url").is_some() {
+        "videos"
+    } else if part.string("type").as_deref() == Some("text") {
+        return Ok(None);
+    } else {
+        "parts of this type"
+    };
+
+    let block = image(part).or_else(|| document(part));
+    block.map(Some).ok_or(UpstreamError::UnsupportedPart(unsupported))
+}
+
+fn image(part: &RopeMembers) -> Option<Rope> {
     let image = part.get("image_url")?;
     let url = if image.is_string() { image.clone() } else { image.members()?.get("url")?.clone() };
     let mut block = JsonWriter::default();
     block.text(r#"{"type":"image","source":"#);
 
     match parse_data_url(&url) {
-        Some((media_type, data)) => {
-            block.text(r#"{"type":"base64","media_type":"#).quoted(&media_type);
-            block.text(r#","data":""#).rope(&data).text(r#""}"#);
-        }
+        Some((media_type, data)) => write_base64(&media_type, &data, &mut block),
         None => {
             block.text(r#"{"type":"url","url":"#).rope(&url).text("}");
         }
     }
 
     Some(block.text("}").finish())
+}
+
+/// Returns the block of a PDF or a text file in a data URL.
+fn document(part: &RopeMembers) -> Option<Rope> {
+    let file = part.get("file")?.members()?;
+    let (media_type, data) = parse_data_url(file.get("file_data")?)?;
+    let mut block = JsonWriter::default();
+    block.text(r#"{"type":"document","source":"#);
+
+    if media_type == "application/pdf" {
+        write_base64(&media_type, &data, &mut block);
+    } else if media_type.starts_with("text/") {
+        // Every text is sent as a plain one, the only type that is accepted.
+        let base64 = JsonWriter::default().text("\"").rope(&data).text("\"").finish().string()?;
+        let words = String::from_utf8(STANDARD.decode(base64).ok()?).ok()?;
+        block.text(r#"{"type":"text","media_type":"text/plain","data":"#).quoted(&words).text("}");
+    } else {
+        return None;
+    }
+
+    if let Some(name) = file.get("filename").filter(|it| !is_blank(it)) {
+        block.text(r#","title":"#).rope(name);
+    }
+
+    Some(block.text("}").finish())
+}
+
+/// Writes a source with data in Base64, which are the inside of a JSON string.
+fn write_base64(media_type: &str, data: &Rope, block: &mut JsonWriter) {
+    block.text(r#"{"type":"base64","media_type":"#).quoted(media_type);
+    block.text(r#","data":""#).rope(data).text(r#""}"#);
 }
 
 fn text(words: &Rope) -> Rope {
@@ -206,7 +260,7 @@ fn is_blank(words: &Rope) -> bool {
     short && words.string().is_none_or(|it| it.trim().is_empty())
 }
 
-/// Returns the media type and the data of an image in a data URL.
+/// Returns the media type and the data of a data URL.
 fn parse_data_url(url: &Rope) -> Option<(String, Rope)> {
     // The rope is a JSON string: the prefix gets a closing quote to be parsed, and
     // the data loses its own.

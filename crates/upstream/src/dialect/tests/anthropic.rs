@@ -92,6 +92,44 @@ fn a_conversation_is_translated() {
     assert_eq!(request_body, expected);
 }
 
+/// Returns the block that is sent for a part.
+fn sent_part(part: &Value) -> Result<Value, UpstreamError> {
+    let body = json!({ "messages": [{ "role": "user", "content": [part] }] });
+    let prepared = prepare(&chat_call(claude("claude-opus-5"), &body), ResponseMode::Full)?;
+    let sent: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
+    Ok(sent["messages"][0]["content"][0].clone())
+}
+
+#[test]
+fn files_become_documents() {
+    let file = |file: Value| sent_part(&json!({ "type": "file", "file": file })).unwrap();
+
+    let pdf = file(json!({
+        "file_data": "data:application/pdf;base64,JVBERi0=", "filename": "a \"b\".pdf" }));
+    let text = file(json!({ "file_data": "data:text/markdown;base64,IyBIw7Z0ZWw=" }));
+
+    let source = json!({ "type": "base64", "media_type": "application/pdf", "data": "JVBERi0=" });
+    assert_eq!(pdf, json!({ "type": "document", "source": source, "title": "a \"b\".pdf" }));
+    let source = json!({ "type": "text", "media_type": "text/plain", "data": "# Hötel" });
+    assert_eq!(text, json!({ "type": "document", "source": source }));
+}
+
+#[test]
+fn parts_without_equivalent_are_refused() {
+    for part in [
+        json!({ "type": "file", "file": { "file_id": "file-1" } }),
+        json!({ "type": "file", "file": { "file_data": "data:application/zip;base64,AAAA" } }),
+        json!({ "type": "file", "file": { "file_data": "data:text/plain;base64,*" } }),
+        json!({ "type": "input_audio", "input_audio": { "data": "AAAA", "format": "wav" } }),
+        json!({ "type": "video_url", "video_url": { "url": "data:video/mp4;base64,AAAA" } }),
+        json!({ "type": "hologram" }),
+    ] {
+        let refusal = sent_part(&part).unwrap_err();
+
+        assert!(matches!(refusal, UpstreamError::UnsupportedPart(_)), "{part}");
+    }
+}
+
 #[test]
 fn an_image_is_not_copied_and_keeps_its_escapes() {
     let data = format!("{}\\u002B", "A".repeat(50_000));
