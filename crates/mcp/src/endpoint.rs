@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
-use pia_web::{ApiError, Caller, RawBody, reads_json};
+use pia_web::{ApiError, Caller, Gates, RawBody, reads_json};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 
@@ -23,6 +23,7 @@ const MAX_VALUES: usize = 10_000;
 pub(crate) async fn post(
     caller: Caller,
     mcp: Data<Mcp>,
+    gates: Data<Gates>,
     request: HttpRequest,
     body: RawBody,
 ) -> Result<HttpResponse, ApiError> {
@@ -31,7 +32,7 @@ pub(crate) async fn post(
         return Ok(invalid_message(error));
     }
     let config = server_config(&mcp.public_url, reads_json(request.headers()));
-    let server = KnowledgeServer::of_request(Mcp::clone(&mcp), caller.0.group);
+    let server = KnowledgeServer::of_request(Mcp::clone(&mcp), gates, caller.0.group);
     let sessions = Arc::new(NeverSessionManager::default());
     let service = StreamableHttpService::new(move || Ok(server.clone()), sessions, config);
     let request = to_rmcp_request(&request, body.into_bytes())?;

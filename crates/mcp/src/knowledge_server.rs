@@ -4,8 +4,9 @@
 //! of a tool is a result that the model reads (`refusals.rs`); only an unknown tool,
 //! or a list that cannot be loaded, is an error of the protocol.
 
+use actix_web::web::Data;
 use pia_kernel::{GroupId, RequestContext};
-use pia_web::ApiError;
+use pia_web::{ApiError, Gates, Licensing};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig,
@@ -29,6 +30,7 @@ const INSTRUCTIONS: &str = "Search the knowledge bases of the user's organisatio
 #[derive(Clone)]
 pub(crate) struct KnowledgeServer {
     mcp: Mcp,
+    gates: Data<Gates>,
     group: GroupId,
     /// Context and span of the request, which rmcp serves on a task of its own.
     context: RequestContext,
@@ -38,8 +40,8 @@ pub(crate) struct KnowledgeServer {
 impl KnowledgeServer {
     /// Creates the server of the current request, whose caller is a member of
     /// this group.
-    pub(crate) fn of_request(mcp: Mcp, group: GroupId) -> Self {
-        Self { mcp, group, context: RequestContext::current(), span: Span::current() }
+    pub(crate) fn of_request(mcp: Mcp, gates: Data<Gates>, group: GroupId) -> Self {
+        Self { mcp, gates, group, context: RequestContext::current(), span: Span::current() }
     }
 
     /// Runs a future as part of the request.
@@ -58,7 +60,9 @@ impl KnowledgeServer {
         Ok(ListToolsResult::with_all_items(tools(&bases)?))
     }
 
+    /// Searches while the licence is in force: a search may call a provider.
     async fn search(&self, arguments: Value) -> Result<CallToolResult, ApiError> {
+        self.gates.check_licence(Licensing::InForce)?;
         structured(&search(&self.mcp, self.group, parse(arguments)?).await?)
     }
 

@@ -24,7 +24,7 @@ pub fn routes() -> Vec<Route> {
         access: Access::Bearer,
         credentials: AcceptedCredentials::SessionOrApiKey,
         accounts: AccountScope::Complete,
-        // The tools only read.
+        // `search`, which may call a provider, checks that the licence is in force.
         licensing: Licensing::MayHaveEnded,
         feature: Some(Feature::Knowledge),
         rate_limit: RateLimit::AtGate(Budget::Global),

@@ -41,6 +41,7 @@ pub(crate) struct Fixture {
     /// Set if the embedder does not answer.
     pub(crate) is_slow: bool,
     pub(crate) is_unavailable: bool,
+    pub(crate) licence_end: Option<Timestamp>,
 }
 
 /// Response to a request.
@@ -72,6 +73,7 @@ impl Fixture {
             is_off: false,
             is_slow: false,
             is_unavailable: false,
+            licence_end: None,
         }
     }
 
@@ -105,7 +107,7 @@ impl Fixture {
 
     /// Sends a request. An empty `Authorization` sends none.
     pub(crate) async fn send(&self, request: TestRequest, headers: &[(&str, &str)]) -> Reply {
-        let gates = gates(self.group);
+        let gates = gates(self.group, self.licence_end);
         let token = session_token(&gates);
         let mut request =
             request.insert_header(("host", "pia.example")).insert_header(("authorization", token));

@@ -11,7 +11,7 @@ use pia_identity::{
     RefreshKeys, ScimTokens, SessionPorts, SessionProofs, SessionScope, SessionSettings, Sessions,
     SigningKeys, TokenNames,
 };
-use pia_kernel::{ApiKeyId, Clock, GroupId, LiveSetting, Secret, SessionId, UserId};
+use pia_kernel::{ApiKeyId, Clock, GroupId, LiveSetting, Secret, SessionId, Timestamp, UserId};
 use pia_mcp::routes;
 use pia_policy::{Feature, Licence, LicenceState};
 use pia_testkit::FixedClock;
@@ -22,8 +22,8 @@ use crate::fixture::{NOW, PUBLIC_URL};
 /// API key of the account.
 pub(crate) const API_KEY: &str = "pia_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 
-/// Returns the gates, which admit a member of this group.
-pub(crate) fn gates(group: GroupId) -> Data<Gates> {
+/// Returns the gates, which admit a member of this group, with the end of the licence.
+pub(crate) fn gates(group: GroupId, expires_at: Option<Timestamp>) -> Data<Gates> {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(NOW));
     let caller_cache = CallerCache::new(Arc::new(accounts(group)), Arc::clone(&clock));
     let keys = ApiKeyAuthenticator::new(api_keys(), caller_cache.clone(), Arc::clone(&clock));
@@ -37,7 +37,7 @@ pub(crate) fn gates(group: GroupId) -> Data<Gates> {
         scim_tokens: ScimTokens::new(Arc::new(MockScimTokenStore::new()), Arc::clone(&clock)),
         callers: caller_cache,
         budgets: Arc::new(budgets(&clock)),
-        licence: LiveSetting::new(licence()),
+        licence: LiveSetting::new(licence(expires_at)),
         setup_url: format!("{PUBLIC_URL}/admin/setup"),
         rules: LiveSetting::new(AccountRules::default()),
         metrics_token: LiveSetting::new(None),
@@ -112,7 +112,7 @@ fn signing_keys() -> SigningKeys {
     SigningKeys { current, previous: None }
 }
 
-fn licence() -> LicenceState {
+fn licence(expires_at: Option<Timestamp>) -> LicenceState {
     LicenceState::Loaded(Licence {
         id: uuid::Uuid::nil(),
         edition: "Community".to_owned(),
@@ -121,6 +121,6 @@ fn licence() -> LicenceState {
         max_users: None,
         max_admins: None,
         issued_at: NOW,
-        expires_at: None,
+        expires_at,
     })
 }

@@ -4,7 +4,7 @@ use pia_kernel::DocumentId;
 use pia_knowledge::ContentType;
 use serde_json::{Value, json};
 
-use crate::fixture::{Fixture, PUBLIC_URL};
+use crate::fixture::{Fixture, NOW, PUBLIC_URL};
 
 fn search() -> Value {
     json!({ "query": "Which railway tickets are paid for?" })
@@ -155,6 +155,17 @@ async fn while_knowledge_is_off_the_tools_say_so() {
 
         assert!(error(&result).contains("switched off"), "{result}");
     }
+}
+
+#[actix_web::test]
+async fn an_expired_licence_permits_fetching_but_not_searching() {
+    let fixture = Fixture { licence_end: Some(NOW), ..Fixture::new() };
+
+    let search_result = fixture.call_tool("search", search()).await;
+    let fetch_result = fixture.call_tool("fetch", json!({ "id": fixture.document })).await;
+
+    assert!(error(&search_result).contains("licence has ended"), "{search_result}");
+    assert_eq!(fetch_result["isError"], false, "{fetch_result}");
 }
 
 #[actix_web::test]

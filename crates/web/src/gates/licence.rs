@@ -16,7 +16,8 @@ impl Gates {
         route.is_none_or(|it| self.check_feature(it).is_ok())
     }
 
-    pub(super) fn check_licence(&self, required: Licensing) -> Result<(), ApiError> {
+    /// Checks that the licence permits what a route, or a part of it, requires.
+    pub fn check_licence(&self, required: Licensing) -> Result<(), ApiError> {
         if required == Licensing::NotNeeded {
             return Ok(());
         }
