@@ -9,6 +9,7 @@ use pia_kernel::InvitationId;
 
 use super::api_key_command::ApiKeyCommand;
 use super::audit_command::AuditCommand;
+use super::command::invalid_admin_command;
 use super::credits_command::CreditsCommand;
 use super::error::Reason;
 use super::group_command::GroupCommand;
@@ -80,6 +81,10 @@ pub(super) struct AdminArguments {
 }
 
 impl AdminArguments {
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
     pub(super) fn word(&mut self, word: &str) {
         self.words.push(word.to_owned());
     }
@@ -134,7 +139,8 @@ impl AdminArguments {
             ["pods", words @ ..] if no_options => AdminCommand::Pods(PodsCommand::parse(words)?),
             ["kb", words @ ..] if no_options => AdminCommand::Kb(KbCommand::parse(words)?),
             ["audit", words @ ..] if no_options => AdminCommand::Audit(AuditCommand::parse(words)?),
-            _ => return Err(Reason::source(VERBS)),
+            [verb, ..] => return Err(invalid_admin_command(verb, VERBS)),
+            [] => return Err(Reason::source(VERBS)),
         };
 
         Ok(command)

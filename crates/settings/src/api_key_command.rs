@@ -2,6 +2,7 @@
 
 use pia_kernel::ApiKeyId;
 
+use super::command::invalid_admin_command;
 use super::error::Reason;
 
 const VERBS: &str = "unknown `admin api-key` command: use list EMAIL or revoke ID";
@@ -31,7 +32,8 @@ impl ApiKeyCommand {
                 let invalid = |_err| Reason::source("expected an API key's id");
                 Ok(Self::Revoke { id: id.map_err(invalid)? })
             }
-            _ => Err(Reason::source(VERBS)),
+            [verb, ..] => Err(invalid_admin_command(&format!("api-key {verb}"), VERBS)),
+            [] => Err(Reason::source(VERBS)),
         }
     }
 }

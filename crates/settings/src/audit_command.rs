@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::command::invalid_admin_command;
 use super::error::Reason;
 
 const VERBS: &str = "unknown `admin audit` command: use verify [FILE] or checkpoint";
@@ -25,7 +26,8 @@ impl AuditCommand {
             ["verify"] => Ok(Self::Verify { checkpoint: None }),
             ["verify", file] => Ok(Self::Verify { checkpoint: Some(file.into()) }),
             ["checkpoint"] => Ok(Self::Checkpoint),
-            _ => Err(Reason::source(VERBS)),
+            [verb, ..] => Err(invalid_admin_command(&format!("audit {verb}"), VERBS)),
+            [] => Err(Reason::source(VERBS)),
         }
     }
 }

@@ -162,6 +162,8 @@ impl CommandLine {
         for command in [admin_command, provision_command].into_iter().flatten() {
             match command {
                 Ok(command) => line.prefer(command),
+                // The usage shows what is right.
+                Err(_) if matches!(line.command, Command::Help | Command::Version) => {}
                 Err(reason) => errors.push(SettingError::of_source("the command line", reason)),
             }
         }
@@ -185,6 +187,10 @@ impl CommandLine {
         match admin {
             None if argument == "admin" => {
                 *admin = Some(AdminArguments::default());
+                Ok(())
+            }
+            Some(words) if argument == "help" && words.is_empty() => {
+                self.prefer(Command::Help);
                 Ok(())
             }
             Some(words) if !argument.starts_with('-') => {
@@ -255,6 +261,23 @@ impl CommandLine {
         if rank(&command) > rank(&self.command) {
             self.command = command;
         }
+    }
+}
+
+/// Returns the reason for arguments of `admin` that form no command: the syntax of a
+/// known verb, such as `kb share`, or else the known verbs.
+pub(super) fn invalid_admin_command(verb: &str, known: &'static str) -> Reason {
+    let syntaxes = USAGE.lines().filter_map(|it| it.strip_prefix("  ")?.split("  ").next());
+    let mut syntaxes = syntaxes.filter(|it| !it.is_empty());
+    let is_syntax_of_verb = |syntax: &&str| match syntax.strip_prefix(verb) {
+        Some("") => true,
+        // A word in lower case belongs to the verb.
+        Some(rest) => rest.strip_prefix(' ').is_some_and(|it| !it.starts_with(char::is_lowercase)),
+        None => false,
+    };
+    match syntaxes.find(is_syntax_of_verb) {
+        Some(syntax) => Reason::source(format!("expected `admin {syntax}`")),
+        None => Reason::source(known),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `pia-server admin credits …`: arguments of the administration of budgets.
 
+use super::command::invalid_admin_command;
 use super::error::Reason;
 
 const VERBS: &str = "unknown `admin credits` command: use check or top-up; see `--help`";
@@ -32,7 +33,8 @@ impl CreditsCommand {
                     .ok_or(Reason::source("expected a number of credits, 1 to 1000000000"))?;
                 Ok(Self::TopUp { group: (*group).to_owned(), credits })
             }
-            _ => Err(Reason::source(VERBS)),
+            [verb, ..] => Err(invalid_admin_command(&format!("credits {verb}"), VERBS)),
+            [] => Err(Reason::source(VERBS)),
         }
     }
 }

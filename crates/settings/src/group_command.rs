@@ -2,6 +2,7 @@
 
 use pia_policy::SettingChange;
 
+use super::command::invalid_admin_command;
 use super::error::Reason;
 use super::group_setting;
 
@@ -68,7 +69,8 @@ impl GroupCommand {
                 Self::Set { group: owned(group), changes }
             }
             ["add", email, group] => Self::Add { email: owned(email), group: owned(group) },
-            _ => return Err(Reason::source(VERBS)),
+            [verb, ..] => return Err(invalid_admin_command(&format!("group {verb}"), VERBS)),
+            [] => return Err(Reason::source(VERBS)),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::command::invalid_admin_command;
 use super::error::Reason;
 
 const VERBS: &str = "unknown `admin kb` command: use list, show, create, rename, delete, share, \
@@ -94,7 +95,8 @@ impl KbCommand {
             ["retry", base] => Self::Retry { base: owned(base) },
             ["reindex", base] => Self::Reindex { base: owned(base) },
             ["verify", base] => Self::Verify { base: owned(base) },
-            _ => return Err(Reason::source(VERBS)),
+            [verb, ..] => return Err(invalid_admin_command(&format!("kb {verb}"), VERBS)),
+            [] => return Err(Reason::source(VERBS)),
         })
     }
 }

@@ -3,6 +3,7 @@
 use pia_kernel::ConnectorId;
 use uuid::Uuid;
 
+use super::command::invalid_admin_command;
 use super::error::Reason;
 
 const VERBS: &str = "unknown `admin pods` command: use list, revoke CONNECTOR or drain POD";
@@ -33,7 +34,8 @@ impl PodsCommand {
             ["list"] => Self::List,
             ["revoke", connector] => Self::Revoke { connector: ConnectorId(id(connector)?) },
             ["drain", pod] => Self::Drain { pod: id(pod)? },
-            _ => return Err(Reason::source(VERBS)),
+            [verb, ..] => return Err(invalid_admin_command(&format!("pods {verb}"), VERBS)),
+            [] => return Err(Reason::source(VERBS)),
         })
     }
 }

@@ -296,6 +296,42 @@ fn invalid_admin_commands_are_refused_and_not_repeated() {
 }
 
 #[test]
+fn a_known_verb_without_its_arguments_has_its_syntax() {
+    for (line, syntax) in [
+        ("grant", "grant EMAIL [--role ROLE]"),
+        ("deactivate", "deactivate EMAIL"),
+        ("list x", "list"),
+        ("invite a b", "invite [EMAIL] [--role ROLE] [--days N]"),
+        ("kb share", "kb share BASE [GROUP]..."),
+        ("group set g", "group set GROUP KEY=VALUE..."),
+        ("api-key revoke", "api-key revoke ID"),
+        ("credits check x", "credits check"),
+        ("pods drain", "pods drain POD"),
+        ("audit checkpoint x", "audit checkpoint"),
+    ] {
+        let arguments: Vec<&str> = ["admin"].into_iter().chain(line.split(' ')).collect();
+
+        let message = parse(&arguments).unwrap_err().to_string();
+
+        assert!(message.ends_with(&format!("expected `admin {syntax}`")), "{line}: {message}");
+    }
+    for line in ["kb", "kb shar", "kb s", "", "group list x --role user"] {
+        let arguments: Vec<&str> = ["admin"].into_iter().chain(line.split(' ')).collect();
+
+        assert!(parse(&arguments).unwrap_err().to_string().contains("command: use "), "{line}");
+    }
+}
+
+#[test]
+fn the_usage_is_printed_without_a_command() {
+    for arguments in [&["admin", "--help"][..], &["admin", "-h"], &["admin", "help"]] {
+        assert_eq!(parse(arguments).unwrap().0, Command::Help, "{arguments:?}");
+    }
+    assert_eq!(parse(&["--help", "admin", "help", "grant"]).unwrap().0, Command::Help);
+    assert!(parse(&["admin", "kb", "help"]).is_err());
+}
+
+#[test]
 fn the_usage_names_every_switch() {
     for switch in ["--migrate-only", "--help", "--version", "--environment", "--content-root"] {
         assert!(USAGE.contains(switch), "{switch}");
