@@ -95,12 +95,16 @@ impl KbServices {
                 let base = self.resolve(&base).await?.base;
                 let mut ids = Vec::new();
                 for name in &names {
-                    ids.push(groups.resolve(name).await?.group.id);
+                    let id = groups.resolve(name).await?.group.id;
+                    if id != base.owner && !ids.contains(&id) {
+                        ids.push(id);
+                    }
                 }
 
+                let with_count = format_groups(ids.len());
                 self.bases.share(None, base.id, ids).await?;
 
-                Ok(format!("Knowledge base {} shared with {} groups\n", base.name, names.len()))
+                Ok(format!("Knowledge base {} shared with {with_count}\n", base.name))
             }
             KbCommand::Import { base, folder } => self.import(&base, &folder).await,
             KbCommand::Export { base, folder } => self.export(&base, &folder).await,
@@ -138,7 +142,7 @@ impl KbServices {
         for KnowledgeBaseEntry { base, document_count, shared_with, .. } in bases {
             let shared = match shared_with.len() {
                 0 => String::new(),
-                count => format!(", shared with {count} groups"),
+                count => format!(", shared with {}", format_groups(count)),
             };
 
             let id = base.id;
@@ -261,6 +265,10 @@ enum FileImportOutcome {
     Stored,
     /// A document has this content already.
     Unchanged,
+}
+
+fn format_groups(count: usize) -> String {
+    if count == 1 { "1 group".to_owned() } else { format!("{count} groups") }
 }
 
 /// Returns a reference to a base by which the server itself reads and changes it.

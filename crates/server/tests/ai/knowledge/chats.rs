@@ -58,7 +58,9 @@ async fn a_chat_is_answered_from_the_bases_of_the_group_and_the_persona(database
     assert!(!prompt(&bob, &upstream, "none").await.contains("class for a"));
 
     // Shared with a group, and bound to its persona.
-    app.admin("kb share Travel Sales").await.expect("a share");
+    // Beside the owner, and once.
+    let shared = app.admin("kb share Travel Sales Sales default").await.expect("a share");
+    assert_eq!(shared, "Knowledge base Travel shared with 1 group\n");
     let sent_prompt = prompt(&bob, &upstream, "none").await;
     assert!(
         sent_prompt.contains("Book second class") && !sent_prompt.contains("Guests may book"),
