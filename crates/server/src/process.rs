@@ -85,9 +85,13 @@ fn print(text: &str) -> Result<(), Failure> {
     std::io::stdout().write_all(text.as_bytes()).map_err(system("standard output"))
 }
 
-/// Runs an administration command. Logs nothing: its result is its output.
+/// Runs an administration command. Logs nothing: its result is its output, and
+/// warnings are on standard error.
 async fn admin(sources: &Sources, command: AdminCommand) -> Result<(), Failure> {
     let config = sources.read_for_admin().map_err(Failure::Settings)?;
+    for notice in sources.unknown_settings().map_err(Failure::Settings)? {
+        writeln!(std::io::stderr(), "warning: {notice}").map_err(system("standard error"))?;
+    }
     let output =
         administer(&config, command, Arc::new(SystemClock)).await.map_err(Failure::Admin)?;
     print(&output)

@@ -13,6 +13,7 @@ use super::command::{Command, CommandLine};
 use super::environment::Environment;
 use super::error::{Reason, SettingError, SettingErrors};
 use super::layers::Layer;
+use super::notice::Notice;
 use super::section::{Layered, Outcome, Section};
 use crate::config::SECTIONS;
 use crate::{AdminConfig, Config, MigrationConfig, ProvisionConfig, unknown};
@@ -111,6 +112,18 @@ impl Sources {
     pub fn read_for_admin(&self) -> Result<AdminConfig, SettingErrors> {
         let (config, _outcome) = self.read_with(&[], AdminConfig::from_section)?;
         Ok(config)
+    }
+
+    /// Returns notices about unknown settings in all sections, also those that a
+    /// command does not read.
+    pub fn unknown_settings(&self) -> Result<Vec<Notice>, SettingErrors> {
+        let layered = self.layered(&[])?;
+        let mut outcome = Outcome::default();
+        // Errors concern only those who need the settings.
+        let _config = Config::from_section(&mut Section::all(&layered, &mut outcome));
+        outcome.notices.clear();
+        unknown::report(&layered, &mut outcome);
+        Ok(outcome.notices)
     }
 
     /// Loads only the configuration of the preparation of a pod, which needs no keys.

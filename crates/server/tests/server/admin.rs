@@ -201,6 +201,20 @@ fn what_the_binary_cannot_do_is_reported_on_the_other_channel() {
 }
 
 #[test]
+fn an_unknown_setting_is_a_warning() {
+    let server = Invocation::new().licensed();
+
+    let output = call(&server, &["list", "--Server:Nope=1"]).run();
+
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{errors}");
+    assert_eq!(
+        errors,
+        "warning: setting `Server:nope` from the command line: is not known and has no effect\n"
+    );
+}
+
+#[test]
 fn settings_stand_beside_the_words() {
     let server = Invocation::new().licensed();
     let elsewhere = server.dir().join("elsewhere.db");

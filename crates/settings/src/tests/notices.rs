@@ -27,6 +27,20 @@ fn a_misspelled_setting_is_reported_with_a_suggestion() {
 }
 
 #[test]
+fn administration_reports_unknown_settings_of_sections_that_it_does_not_read() {
+    let operator = Operator::new("Development")
+        .argument("Server:Nope=1")
+        .argument("Jwt:Isuer=x")
+        .argument("Ai:Model=m")
+        .argument("LocalAuth:RequireEmailVerification=true");
+
+    let notices = operator.sources.unknown_settings().unwrap();
+
+    let keys: Vec<_> = notices.iter().map(Notice::key).collect();
+    assert_eq!(keys, ["Jwt:isuer", "Server:nope"]);
+}
+
+#[test]
 fn unrelated_sections_are_ignored() {
     let text = r#"{ "AllowedHosts": "*", "Kestrel": { "Endpoints": {} }, "$schema": "x",
         "Serilog": { "MinimumLevel": { "Microsoft.AspNetCore": "Warning" } } }"#;
