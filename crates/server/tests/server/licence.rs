@@ -55,6 +55,7 @@ async fn ending() -> (TestApp, Client, Arc<ManualClock>) {
     let app = TestConfig::on(TestDatabase::sqlite())
         .licensed(Some(Terms { expires_at: end, ..terms() }))
         .at(Arc::<ManualClock>::clone(&clock))
+        .with_upstream("http://127.0.0.1:9/v1")
         .start()
         .await;
     let ada = app.sign_up("ada@example.org").await;
@@ -288,6 +289,19 @@ async fn an_expired_licence_stops_writes_and_ai_calls() {
             "{path}"
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn models_are_reported_as_unavailable_after_the_licence_expired() {
+    let (_app, ada, clock) = ending().await;
+
+    let before = ada.get("/api/ai/status").await.body;
+    clock.advance(Duration::from_mins(2));
+    let after = ada.get("/api/ai/status").await.body;
+
+    assert_eq!(before["available"], true);
+    assert_eq!(after["available"], false);
+    assert_eq!(after["modes"], before["modes"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
