@@ -80,7 +80,7 @@ async fn each_refusal_is_an_object_with_a_type_and_a_code() {
         ),
         (
             ada.post("/v1/responses", &json!({ "input": [] })).await,
-            OpenAiError { param: Some("input"), ..invalid_request(400, "required") },
+            OpenAiError { param: Some("input"), ..invalid_request(400, "validation_failed") },
         ),
         (ada.send("POST", CHAT, &[JSON], b"{").await, invalid_request(400, "malformed_json")),
         (ada.post(CHAT, &named("gpt-9", "x")).await, invalid_request(404, "model_not_found")),
