@@ -18,9 +18,10 @@ pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![
         page("/admin/audit", |it| it.to(list)),
         page("/admin/audit/export", |it| it.to(export)),
-        page("/admin/audit/{id}", |it| it.to(show::show)),
     ];
     routes.extend(verification::routes());
+    // Its path also matches those above.
+    routes.push(page("/admin/audit/{id}", |it| it.to(show::show)));
     routes
 }
 
