@@ -120,12 +120,10 @@ async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
         unknown.push(time(&format!("bob{round}@example.org")).await);
     }
 
-    let known_median = median(known);
-    let unknown_median = median(unknown);
-    assert!(
-        known_median < unknown_median * 2 && unknown_median < known_median * 2,
-        "{known_median:?} and {unknown_median:?}"
-    );
+    // Other tests run beside this one: the shortest times are of the sign-in alone.
+    let known = known.into_iter().min().expect("a round");
+    let unknown = unknown.into_iter().min().expect("a round");
+    assert!(known < unknown * 2 && unknown < known * 2, "{known:?} and {unknown:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,9 +148,4 @@ async fn sign_ins_beyond_the_queue_are_refused_as_overload() {
     // A busy machine may fill the queue before its first entry is taken.
     assert!(served_count >= 3, "{served_count}");
     assert_eq!(sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await.status, 200);
-}
-
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort();
-    times[times.len() / 2]
 }

@@ -370,8 +370,10 @@ async fn a_deleted_account_leaves_nothing(database: TestDatabase) {
     let stored_data = StoredData::open(&database).await;
     let tables = personal_tables();
     for person in [&ada, &bob] {
-        // Other rows refer to this one.
-        stored_data.plant(person, "client_policies").await;
+        // Other rows refer to these. Reservations of unknown instances are deleted.
+        for table in ["client_policies", "credit_instances"] {
+            stored_data.plant(person, table).await;
+        }
         for table in &tables {
             stored_data.plant(person, table).await;
         }
