@@ -55,9 +55,12 @@ async fn pages_explain_an_outage_without_its_details(database: TestDatabase) {
             let answer = ada.get(&format!("{path}?lang={language}")).await;
             assert_outage(&answer, heading, home, table);
         }
+        app.execute(&format!("ALTER TABLE away_{table} RENAME TO {table}")).await;
     }
 
+    app.execute("ALTER TABLE user_groups RENAME TO away_user_groups").await;
     let created = ada.post("/admin/groups?lang=de", &[], &new_group).await;
+    app.execute("ALTER TABLE accounts RENAME TO away_accounts").await;
     let signed_in = sign_in(&app, "account", &credentials).await;
     assert_outage(&created, HEADINGS[1].1, "../admin", "user_groups");
     assert_outage(&signed_in, HEADINGS[0].1, "../account", "accounts");

@@ -210,11 +210,12 @@ fn check_links(routes: &[Route], action: &str, text: &str) {
 }
 
 /// Returns whether a link leads to a page that is walked: other languages, and other
-/// orders of a selection, have the same texts.
+/// orders of a selection, have the same texts. Of the audit log the latest entries are.
 fn is_page(path: &str) -> bool {
     let is_signed_in = ["/admin", "/account"].iter().any(|it| path.starts_with(it));
     is_signed_in
         && !["lang=", "&sort="].iter().any(|it| path.contains(it))
+        && !path.starts_with("/admin/audit?")
         && !path.ends_with("/login")
 }
 
