@@ -116,10 +116,12 @@ fn model_fields(page: &PageContext, settings: &GroupSettings) -> Vec<Field> {
         entries::select(page, &type_name(name), page.fill(TYPE, &[name]), Some(entry))
     });
     let new_type = Field::text("newType", page.t(NEW_TYPE), "").hint(page.t(NEW_TYPE_HINT));
+    let models = entries::checks(page, "models", page.t(MODELS), &settings.models);
+    // The check boxes span the form, so the last two fields share a row.
     let others = [
+        models.hint(page.t(MODELS_HINT)),
         new_type.optional(),
         entries::select(page, "newTypeModel", page.t(NEW_TYPE_MODEL), None),
-        entries::checks(page, "models", page.t(MODELS), &settings.models).hint(page.t(MODELS_HINT)),
     ];
 
     modes.chain(types).chain(others).collect()
