@@ -224,6 +224,11 @@ impl Field {
         }
     }
 
+    /// Returns whether people may leave it empty. Selections always have a value.
+    pub(crate) fn can_be_empty(&self) -> bool {
+        !self.is_required && !matches!(self.control, FieldControl::Select(_))
+    }
+
     /// Sets the error of the submitted value.
     pub(crate) fn set_error(&mut self, error: &ErrorText) {
         error.text.clone_into(&mut self.error);
