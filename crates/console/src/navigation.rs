@@ -28,6 +28,8 @@ pub(crate) struct NavItem {
 /// Roles that use the console.
 pub(crate) const ALL_ROLES: &[Role] = &[Role::KbManager, Role::OrgManager, Role::Admin];
 const ADMINS: &[Role] = &[Role::Admin];
+/// Page that redirects managers to the page of their group.
+const OWN_GROUP: &str = "admin/my-group";
 /// Roles that see their own group only.
 const ORG_MANAGERS: &[Role] = &[Role::OrgManager];
 
@@ -46,7 +48,7 @@ pub(crate) static CONSOLE: &[NavGroup] = &[
         items: &[
             item("admin/users", ADMINS, Text::new("Users", "Konten")),
             item("admin/invitations", ADMINS, Text::new("Invitations", "Einladungen")),
-            item("admin/my-group", ORG_MANAGERS, Text::new("Your group", "Ihre Gruppe")),
+            item(OWN_GROUP, ORG_MANAGERS, Text::new("Your group", "Ihre Gruppe")),
             item("admin/groups", ADMINS, Text::new("Groups", "Gruppen")),
             item("admin/devices", ADMINS, Text::new("Devices", "Geräte")),
             item("admin/scim", ADMINS, Text::new("Provisioning", "Bereitstellung")),
@@ -132,7 +134,9 @@ impl NavItem {
     /// Returns whether a page is this one or below it.
     pub(crate) fn contains(&self, path: &str) -> bool {
         let is_below = || path.strip_prefix(self.path).is_some_and(|it| it.starts_with('/'));
-        path == self.path || (!["admin", "account"].contains(&self.path) && is_below())
+        let is_own_group = || self.path == OWN_GROUP && path.starts_with("admin/groups/");
+        let is_start = ["admin", "account"].contains(&self.path);
+        path == self.path || (!is_start && is_below()) || is_own_group()
     }
 }
 
@@ -144,6 +148,18 @@ mod tests {
 
     use super::*;
     use crate::routes;
+
+    #[test]
+    fn the_page_of_a_group_is_current_for_its_managers() {
+        let items: Vec<&NavItem> = CONSOLE.iter().flat_map(|it| it.items).collect();
+        let current = |role| -> Vec<&str> {
+            let open_items = items.iter().filter(|it| it.is_open_to(role));
+            open_items.filter(|it| it.contains("admin/groups/1")).map(|it| it.path).collect()
+        };
+
+        assert_eq!(current(Role::OrgManager), ["admin/my-group"]);
+        assert_eq!(current(Role::Admin), ["admin/groups"]);
+    }
 
     #[test]
     fn each_entry_is_a_page_and_is_listed_once() {

@@ -14,6 +14,11 @@ const INTRO: Text = Text::new(
     "All model calls that were not refused, at their price at the time. Days are in UTC.",
     "Alle nicht abgelehnten Modellaufrufe zum damaligen Preis. Tage in UTC.",
 );
+const GROUP_INTRO: Text = Text::new(
+    "All model calls of your group that were not refused, at their price at the time. Days are in \
+     UTC.",
+    "Alle nicht abgelehnten Modellaufrufe Ihrer Gruppe zum damaligen Preis. Tage in UTC.",
+);
 const EXPORT: Text = Text::new("Download CSV", "CSV herunterladen");
 const RANGE: Text = Text::new("Range", "Zeitraum");
 const TODAY: Text = Text::new("Today", "Heute");
@@ -65,7 +70,7 @@ impl UsageView<'_> {
         let grouping_section = Section::new("by", "").part(self.grouping_tabs());
 
         let view = View::new(page.t(texts::TITLE))
-            .intro(page.t(INTRO))
+            .intro(page.t(if self.is_of_one_group() { GROUP_INTRO } else { INTRO }))
             .action(page.t(EXPORT), export)
             .section(range);
 
@@ -102,8 +107,16 @@ impl UsageView<'_> {
     }
 
     fn grouping_tabs(&self) -> SectionPart {
-        let tabs = UsageGrouping::ALL.map(|grouping| self.grouping_tab(grouping));
-        SectionPart::Tabs(self.page.t(SUMMED_BY).to_owned(), tabs.into())
+        let groupings = UsageGrouping::ALL
+            .into_iter()
+            .filter(|it| *it != UsageGrouping::Group || !self.is_of_one_group());
+        let tabs = groupings.map(|it| self.grouping_tab(it)).collect();
+        SectionPart::Tabs(self.page.t(SUMMED_BY).to_owned(), tabs)
+    }
+
+    /// Returns whether the caller sees the usage of one group only.
+    fn is_of_one_group(&self) -> bool {
+        self.page.caller.visible_group().is_some()
     }
 
     fn grouping_tab(&self, grouping: UsageGrouping) -> Tab {
