@@ -98,7 +98,7 @@ async fn list(page: PageContext) -> PageResult {
         (page.t(RECOVERY), badge(state.recovery, SET, NOT_SET)),
     ];
 
-    let section = Section::new("devices", page.t(TITLE)).intro(page.t(APPROVE_HINT)).table(table);
+    let section = Section::new("devices", "").intro(page.t(APPROVE_HINT)).table(table);
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
         .section(Section::new("encryption", "").facts(facts))

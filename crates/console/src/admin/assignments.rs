@@ -22,6 +22,7 @@ use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
 const TITLE: Text = Text::new("Assignments", "Aufträge");
+const ALL_ASSIGNMENTS: Text = Text::new("All assignments", "Alle Aufträge");
 const INTRO: Text = Text::new(
     "Long-running tasks that members hand over to operators. Only the members who own them can see \
      their contents.",
@@ -99,7 +100,7 @@ async fn list(page: PageContext) -> PageResult {
         .action(page.t(schedules::TITLE), "admin/assignments/schedules")
         .action(page.t(workers::TITLE), "admin/assignments/workers")
         .section(workers::queue_section(&page).await?)
-        .section(Section::new("assignments", page.t(TITLE)).table(table).live(is_busy));
+        .section(Section::new("assignments", page.t(ALL_ASSIGNMENTS)).table(table).live(is_busy));
 
     Ok(page.render(view))
 }

@@ -65,6 +65,7 @@ const REQUESTS: Text = Text::new("Calls per minute", "Aufrufe pro Minute");
 const TOKENS: Text = Text::new("Tokens per minute", "Token pro Minute");
 const CONCURRENT: Text = Text::new("Open calls", "Offene Aufrufe");
 const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
+const CONFIGURATION: Text = Text::new("Configuration", "Konfiguration");
 const SOURCE: Text = Text::new("Configured under", "Konfiguriert unter");
 const RESTART: Text = Text::new(
     "In files or the environment. Changes take effect after a restart.",
@@ -284,7 +285,7 @@ fn source_section(page: &PageContext, entry: &ModelEntry) -> Section {
     let is_named = entry.model.id().is_some();
     let key = if is_named { "Ai:Providers" } else { entry.key.as_str() };
     let hint = page.t(if is_named { RESTART } else { RELOADED });
-    let section = Section::new("source", page.t(SOURCE))
+    let section = Section::new("source", page.t(CONFIGURATION))
         .facts([(page.t(SOURCE), Cell::text(key).detail(hint))]);
     if is_named {
         return section;
