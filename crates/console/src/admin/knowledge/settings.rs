@@ -32,8 +32,8 @@ const SHARE_HINT: Text = Text::new(
 const GROUPS: Text = Text::new("Other groups", "Andere Gruppen");
 const DELETE_BASE: Text = Text::new("Delete knowledge base", "Wissensdatenbank löschen");
 const DELETE_HINT: Text = Text::new(
-    "All of its {} documents are deleted, and chats no longer find them. This can’t be undone.",
-    "Alle {} Dokumente werden gelöscht, und Chats finden sie nicht mehr. Das lässt sich nicht \
+    "All of its documents ({}) are deleted, and chats no longer find them. This can’t be undone.",
+    "Alle Dokumente ({}) werden gelöscht, und Chats finden sie nicht mehr. Das lässt sich nicht \
      rückgängig machen.",
 );
 
