@@ -34,43 +34,6 @@ const NOT_REPEATED: [&str; 4] = ["csrfToken", PROOF, CHALLENGE, CREDENTIAL];
 /// Error of a form without a proof. It is no mistake of the sender.
 const PROOF_MISSING: &str = "fresh_sign_in_required";
 
-const TITLE: Text = Text::new("Confirm your identity", "Identität bestätigen");
-const INTRO: Text = Text::new(
-    "You signed in more than ten minutes ago. Confirm your identity to continue.",
-    "Sie haben sich vor mehr als zehn Minuten angemeldet. Bestätigen Sie Ihre Identität, um \
-     fortzufahren.",
-);
-const CONFIRM: Text = Text::new("Confirm", "Bestätigen");
-const LABEL: Text = Text::new("Password or code", "Passwort oder Code");
-const HINT: Text = Text::new(
-    "Your password, or the six digits from your authenticator app.",
-    "Ihr Passwort oder die sechs Ziffern aus Ihrer Authenticator-App.",
-);
-const NO_PROOF: Text = Text::new(
-    "Your account has no password, authenticator app or passkey. Sign out and in again, then \
-     repeat this within ten minutes.",
-    "Ihr Konto hat weder Passwort noch Authenticator-App oder Passkey. Melden Sie sich ab und \
-     wieder an, und wiederholen Sie dies innerhalb von zehn Minuten.",
-);
-const USE_PASSKEY: Text = Text::new("Use a passkey", "Passkey verwenden");
-
-const ENTER_AGAIN: Text = Text::new(
-    "Enter this again: it was not stored.",
-    "Geben Sie dies erneut ein: Es wurde nicht gespeichert.",
-);
-const CHOOSE_AGAIN: Text = Text::new(
-    "Choose the file again: it was not stored.",
-    "Wählen Sie die Datei erneut aus: Sie wurde nicht gespeichert.",
-);
-
-/// Fields with secrets of forms that need a proof, by name: no page repeats their values.
-const SECRETS: [(&str, Text); 4] = [
-    ("key", Text::new("API key", "API-Schlüssel")),
-    ("password", Text::new("Password of the mail server", "Passwort des Mailservers")),
-    (SECRET_VALUE, Text::new("Value", "Wert")),
-    ("token", Text::new("Access token of the MCP server", "Zugriffstoken des MCP-Servers")),
-];
-
 /// Fields of a submitted form whose sender is the owner of the account: the form has a proof, or
 /// the sign-in or the last proof is less than ten minutes old. Everyone else gets a page that asks
 /// for the proof, and the handler is not called. That page repeats all values except for secrets,
@@ -198,3 +161,40 @@ pub(crate) fn authenticator_code(typed: &str) -> Option<Secret<String>> {
     let is_code = code.len() == 6 && code.bytes().all(|it| it.is_ascii_digit());
     is_code.then(|| Secret::new(code))
 }
+
+const TITLE: Text = Text::new("Confirm your identity", "Identität bestätigen");
+const INTRO: Text = Text::new(
+    "You signed in more than ten minutes ago. Confirm your identity to continue.",
+    "Sie haben sich vor mehr als zehn Minuten angemeldet. Bestätigen Sie Ihre Identität, um \
+     fortzufahren.",
+);
+const CONFIRM: Text = Text::new("Confirm", "Bestätigen");
+const LABEL: Text = Text::new("Password or code", "Passwort oder Code");
+const HINT: Text = Text::new(
+    "Your password, or the six digits from your authenticator app.",
+    "Ihr Passwort oder die sechs Ziffern aus Ihrer Authenticator-App.",
+);
+const NO_PROOF: Text = Text::new(
+    "Your account has no password, authenticator app or passkey. Sign out and in again, then \
+     repeat this within ten minutes.",
+    "Ihr Konto hat weder Passwort noch Authenticator-App oder Passkey. Melden Sie sich ab und \
+     wieder an, und wiederholen Sie dies innerhalb von zehn Minuten.",
+);
+const USE_PASSKEY: Text = Text::new("Use a passkey", "Passkey verwenden");
+
+const ENTER_AGAIN: Text = Text::new(
+    "Enter this again: it was not stored.",
+    "Geben Sie dies erneut ein: Es wurde nicht gespeichert.",
+);
+const CHOOSE_AGAIN: Text = Text::new(
+    "Choose the file again: it was not stored.",
+    "Wählen Sie die Datei erneut aus: Sie wurde nicht gespeichert.",
+);
+
+/// Fields with secrets of forms that need a proof, by name: no page repeats their values.
+const SECRETS: [(&str, Text); 4] = [
+    ("key", Text::new("API key", "API-Schlüssel")),
+    ("password", Text::new("Password of the mail server", "Passwort des Mailservers")),
+    (SECRET_VALUE, Text::new("Value", "Wert")),
+    ("token", Text::new("Access token of the MCP server", "Zugriffstoken des MCP-Servers")),
+];

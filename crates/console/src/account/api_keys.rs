@@ -15,48 +15,6 @@ use crate::texts::common;
 use crate::ui::view::SectionPart;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("API keys", "API-Schlüssel");
-const INTRO: Text = Text::new(
-    "With an API key, scripts and tools use the models of this server. Their usage is charged to \
-     your credits.",
-    "Mit einem API-Schlüssel nutzen Skripte und Programme die Modelle dieses Servers. Ihr \
-     Verbrauch wird von Ihren Credits abgezogen.",
-);
-const EMPTY: Text = Text::new(
-    "You have no API keys. Create one for each script.",
-    "Sie haben keine API-Schlüssel. Erstellen Sie einen für jedes Skript.",
-);
-const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
-const EXPIRES: Text = Text::new("Expires", "Läuft ab");
-const BUDGET: Text = Text::new("Credits per week", "Credits pro Woche");
-const NO_LIMIT: Text = Text::new("No limit", "Kein Limit");
-const NEW: Text = Text::new("New API key", "Neuer API-Schlüssel");
-const CREATE: Text = Text::new("Create API key", "API-Schlüssel erstellen");
-const NAME_HINT: Text =
-    Text::new("The script that will use it.", "Das Skript, das ihn benutzen wird.");
-const BUDGET_HINT: Text = Text::new(
-    "Leave empty to let the key use as many credits as you may use yourself.",
-    "Leer lassen, damit der Schlüssel so viele Credits verbrauchen darf wie Sie selbst.",
-);
-const EXPIRY: Text = Text::new("Valid until", "Gültig bis");
-const EXPIRY_HINT: Text = Text::new(
-    "The last day. Leave empty for a key that does not expire.",
-    "Der letzte Tag. Leer lassen für einen Schlüssel, der nicht abläuft.",
-);
-const INVALID_DAY: Text =
-    Text::new("Enter a date like 2027-12-31.", "Geben Sie ein Datum wie 2027-12-31 ein.");
-const CREATED_TITLE: Text = Text::new("Your new API key", "Ihr neuer API-Schlüssel");
-const CREATED_INTRO: Text = Text::new(
-    "Copy the key now. It is not shown again.",
-    "Kopieren Sie den Schlüssel jetzt. Er wird nicht noch einmal angezeigt.",
-);
-const BACK: Text = Text::new("Back to API keys", "Zurück zu den API-Schlüsseln");
-const REVOKE: Text = Text::new("Revoke API key", "API-Schlüssel widerrufen");
-const REVOKE_HINT: Text = Text::new(
-    "Scripts that use this key stop working.",
-    "Skripte, die diesen Schlüssel benutzen, funktionieren dann nicht mehr.",
-);
-
 const PATH: &str = "account/api-keys";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -226,6 +184,48 @@ fn created_view(page: &PageContext, created: &CreatedApiKey) -> View {
         .intro(page.t(CREATED_INTRO))
         .section(section)
 }
+
+const TITLE: Text = Text::new("API keys", "API-Schlüssel");
+const INTRO: Text = Text::new(
+    "With an API key, scripts and tools use the models of this server. Their usage is charged to \
+     your credits.",
+    "Mit einem API-Schlüssel nutzen Skripte und Programme die Modelle dieses Servers. Ihr \
+     Verbrauch wird von Ihren Credits abgezogen.",
+);
+const EMPTY: Text = Text::new(
+    "You have no API keys. Create one for each script.",
+    "Sie haben keine API-Schlüssel. Erstellen Sie einen für jedes Skript.",
+);
+const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
+const BUDGET: Text = Text::new("Credits per week", "Credits pro Woche");
+const NO_LIMIT: Text = Text::new("No limit", "Kein Limit");
+const NEW: Text = Text::new("New API key", "Neuer API-Schlüssel");
+const CREATE: Text = Text::new("Create API key", "API-Schlüssel erstellen");
+const NAME_HINT: Text =
+    Text::new("The script that will use it.", "Das Skript, das ihn benutzen wird.");
+const BUDGET_HINT: Text = Text::new(
+    "Leave empty to let the key use as many credits as you may use yourself.",
+    "Leer lassen, damit der Schlüssel so viele Credits verbrauchen darf wie Sie selbst.",
+);
+const EXPIRY: Text = Text::new("Valid until", "Gültig bis");
+const EXPIRY_HINT: Text = Text::new(
+    "The last day. Leave empty for a key that does not expire.",
+    "Der letzte Tag. Leer lassen für einen Schlüssel, der nicht abläuft.",
+);
+const INVALID_DAY: Text =
+    Text::new("Enter a date like 2027-12-31.", "Geben Sie ein Datum wie 2027-12-31 ein.");
+const CREATED_TITLE: Text = Text::new("Your new API key", "Ihr neuer API-Schlüssel");
+const CREATED_INTRO: Text = Text::new(
+    "Copy the key now. It is not shown again.",
+    "Kopieren Sie den Schlüssel jetzt. Er wird nicht noch einmal angezeigt.",
+);
+const BACK: Text = Text::new("Back to API keys", "Zurück zu den API-Schlüsseln");
+const REVOKE: Text = Text::new("Revoke API key", "API-Schlüssel widerrufen");
+const REVOKE_HINT: Text = Text::new(
+    "Scripts that use this key stop working.",
+    "Skripte, die diesen Schlüssel benutzen, funktionieren dann nicht mehr.",
+);
 
 #[cfg(test)]
 mod tests {

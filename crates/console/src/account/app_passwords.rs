@@ -13,35 +13,6 @@ use crate::texts::common;
 use crate::ui::view::SectionPart;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("App passwords", "App-Passwörter");
-const INTRO: Text = Text::new(
-    "A program that cannot ask for your second factor signs in with an app password instead of \
-     your own. It can access your data, but cannot change your security settings.",
-    "Ein Programm, das den zweiten Faktor nicht abfragen kann, meldet sich mit einem App-Passwort \
-     statt mit Ihrem eigenen an. Es hat Zugriff auf Ihre Daten, kann aber Ihre \
-     Sicherheitseinstellungen nicht ändern.",
-);
-const EMPTY: Text = Text::new(
-    "You have no app passwords. Create one for each program that needs it.",
-    "Sie haben keine App-Passwörter. Erstellen Sie eines für jedes Programm, das es braucht.",
-);
-const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
-const NEW: Text = Text::new("New app password", "Neues App-Passwort");
-const CREATE: Text = Text::new("Create app password", "App-Passwort erstellen");
-const NAME_HINT: Text =
-    Text::new("The program that will use it.", "Das Programm, das es benutzen wird.");
-const CREATED_TITLE: Text = Text::new("Your new app password", "Ihr neues App-Passwort");
-const CREATED_INTRO: Text = Text::new(
-    "Copy it into the program now. It is not shown again.",
-    "Kopieren Sie es jetzt in das Programm. Es wird nicht noch einmal angezeigt.",
-);
-const BACK: Text = Text::new("Back to app passwords", "Zurück zu den App-Passwörtern");
-const REVOKE: Text = Text::new("Revoke app password", "App-Passwort widerrufen");
-const REVOKE_HINT: Text = Text::new(
-    "The program that uses it is signed out and can no longer sign in.",
-    "Das Programm, das es benutzt, wird abgemeldet und kann sich nicht mehr anmelden.",
-);
-
 const PATH: &str = "account/app-passwords";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -149,3 +120,32 @@ fn created_view(page: &PageContext, created: &CreatedAppPassword) -> View {
         .intro(page.t(CREATED_INTRO))
         .section(section)
 }
+
+const TITLE: Text = Text::new("App passwords", "App-Passwörter");
+const INTRO: Text = Text::new(
+    "A program that cannot ask for your second factor signs in with an app password instead of \
+     your own. It can access your data, but cannot change your security settings.",
+    "Ein Programm, das den zweiten Faktor nicht abfragen kann, meldet sich mit einem App-Passwort \
+     statt mit Ihrem eigenen an. Es hat Zugriff auf Ihre Daten, kann aber Ihre \
+     Sicherheitseinstellungen nicht ändern.",
+);
+const EMPTY: Text = Text::new(
+    "You have no app passwords. Create one for each program that needs it.",
+    "Sie haben keine App-Passwörter. Erstellen Sie eines für jedes Programm, das es braucht.",
+);
+const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const NEW: Text = Text::new("New app password", "Neues App-Passwort");
+const CREATE: Text = Text::new("Create app password", "App-Passwort erstellen");
+const NAME_HINT: Text =
+    Text::new("The program that will use it.", "Das Programm, das es benutzen wird.");
+const CREATED_TITLE: Text = Text::new("Your new app password", "Ihr neues App-Passwort");
+const CREATED_INTRO: Text = Text::new(
+    "Copy it into the program now. It is not shown again.",
+    "Kopieren Sie es jetzt in das Programm. Es wird nicht noch einmal angezeigt.",
+);
+const BACK: Text = Text::new("Back to app passwords", "Zurück zu den App-Passwörtern");
+const REVOKE: Text = Text::new("Revoke app password", "App-Passwort widerrufen");
+const REVOKE_HINT: Text = Text::new(
+    "The program that uses it is signed out and can no longer sign in.",
+    "Das Programm, das es benutzt, wird abgemeldet und kann sich nicht mehr anmelden.",
+);

@@ -13,58 +13,6 @@ use crate::texts::sign_in as texts;
 use crate::ui::view::{Notice, SectionPart};
 use crate::ui::{Field, Form, Section, Text, View};
 
-const TITLE: Text = Text::new("Set up an authenticator app", "Authenticator-App einrichten");
-const GET_APP: Text = Text::new("Step 1: Get an app", "Schritt 1: App installieren");
-const GET_APP_HINT: Text = Text::new(
-    "An authenticator app shows a new six-digit code every 30 seconds. Google Authenticator, \
-     Microsoft Authenticator and 2FAS are free; password managers such as 1Password, Bitwarden and \
-     Apple Passwords work too. Skip this step if you have one.",
-    "Eine Authenticator-App zeigt alle 30 Sekunden einen neuen sechsstelligen Code an. Google \
-     Authenticator, Microsoft Authenticator und 2FAS sind kostenlos; auch Passwortmanager wie \
-     1Password, Bitwarden und Apple Passwörter sind geeignet. Überspringen Sie diesen Schritt, \
-     wenn Sie schon eine App haben.",
-);
-const CONFIRM: Text = Text::new("Step 2: Confirm it is you", "Schritt 2: Identität bestätigen");
-const CONTINUE: Text = Text::new("Continue", "Weiter");
-const SCAN: Text = Text::new("Step 3: Scan the QR code", "Schritt 3: QR-Code scannen");
-const SCAN_HINT: Text = Text::new(
-    "Open the app, add an account and scan this QR code.",
-    "Öffnen Sie die App, fügen Sie ein Konto hinzu und scannen Sie diesen QR-Code.",
-);
-const PICTURE: Text = Text::new(
-    "QR code for your authenticator app. You can enter the key below instead.",
-    "QR-Code für Ihre Authenticator-App. Stattdessen können Sie den Schlüssel darunter eingeben.",
-);
-const SECRET: Text = Text::new(
-    "If you cannot scan the code, enter this key in the app:",
-    "Wenn Sie den Code nicht scannen können, geben Sie diesen Schlüssel in der App ein:",
-);
-const ENTER: Text = Text::new("Step 4: Enter the code", "Schritt 4: Code eingeben");
-const ENTER_HINT: Text = Text::new(
-    "The six digits that the app shows now.",
-    "Die sechs Ziffern, die die App jetzt anzeigt.",
-);
-const TURN_ON: Text =
-    Text::new("Turn on two-factor authentication", "Zwei-Faktor-Authentifizierung einschalten");
-const OTHERS_END: Text = Text::new(
-    "Your other sessions are then signed out. You stay signed in here.",
-    "Ihre anderen Sitzungen werden dann abgemeldet. Hier bleiben Sie angemeldet.",
-);
-const START_AGAIN: Text = Text::new("Start again with a new QR code", "Mit neuem QR-Code beginnen");
-const TURNED_ON: Text = Text::new(
-    "Two-factor authentication is on, and all other sessions are signed out.",
-    "Die Zwei-Faktor-Authentifizierung ist eingeschaltet, und alle anderen Sitzungen sind \
-     abgemeldet.",
-);
-const TURN_OFF: Text =
-    Text::new("Turn off two-factor authentication", "Zwei-Faktor-Authentifizierung ausschalten");
-const TURN_OFF_HINT: Text = Text::new(
-    "Your password alone is then enough to sign in. The entry in your app and all recovery codes \
-     stop working, and your other sessions are signed out.",
-    "Zum Anmelden genügt dann Ihr Passwort. Der Eintrag in Ihrer App und alle \
-     Wiederherstellungscodes werden ungültig, und Ihre anderen Sitzungen werden abgemeldet.",
-);
-
 const PATH: &str = "account/security/authenticator";
 /// Number of characters in a group of the typed secret.
 const SECRET_GROUP: usize = 4;
@@ -207,6 +155,58 @@ fn grouped(secret: &str) -> String {
         .collect::<Vec<_>>()
         .join(" ")
 }
+
+const TITLE: Text = Text::new("Set up an authenticator app", "Authenticator-App einrichten");
+const GET_APP: Text = Text::new("Step 1: Get an app", "Schritt 1: App installieren");
+const GET_APP_HINT: Text = Text::new(
+    "An authenticator app shows a new six-digit code every 30 seconds. Google Authenticator, \
+     Microsoft Authenticator and 2FAS are free; password managers such as 1Password, Bitwarden and \
+     Apple Passwords work too. Skip this step if you have one.",
+    "Eine Authenticator-App zeigt alle 30 Sekunden einen neuen sechsstelligen Code an. Google \
+     Authenticator, Microsoft Authenticator und 2FAS sind kostenlos; auch Passwortmanager wie \
+     1Password, Bitwarden und Apple Passwörter sind geeignet. Überspringen Sie diesen Schritt, \
+     wenn Sie schon eine App haben.",
+);
+const CONFIRM: Text = Text::new("Step 2: Confirm it is you", "Schritt 2: Identität bestätigen");
+const CONTINUE: Text = Text::new("Continue", "Weiter");
+const SCAN: Text = Text::new("Step 3: Scan the QR code", "Schritt 3: QR-Code scannen");
+const SCAN_HINT: Text = Text::new(
+    "Open the app, add an account and scan this QR code.",
+    "Öffnen Sie die App, fügen Sie ein Konto hinzu und scannen Sie diesen QR-Code.",
+);
+const PICTURE: Text = Text::new(
+    "QR code for your authenticator app. You can enter the key below instead.",
+    "QR-Code für Ihre Authenticator-App. Stattdessen können Sie den Schlüssel darunter eingeben.",
+);
+const SECRET: Text = Text::new(
+    "If you cannot scan the code, enter this key in the app:",
+    "Wenn Sie den Code nicht scannen können, geben Sie diesen Schlüssel in der App ein:",
+);
+const ENTER: Text = Text::new("Step 4: Enter the code", "Schritt 4: Code eingeben");
+const ENTER_HINT: Text = Text::new(
+    "The six digits that the app shows now.",
+    "Die sechs Ziffern, die die App jetzt anzeigt.",
+);
+const TURN_ON: Text =
+    Text::new("Turn on two-factor authentication", "Zwei-Faktor-Authentifizierung einschalten");
+const OTHERS_END: Text = Text::new(
+    "Your other sessions are then signed out. You stay signed in here.",
+    "Ihre anderen Sitzungen werden dann abgemeldet. Hier bleiben Sie angemeldet.",
+);
+const START_AGAIN: Text = Text::new("Start again with a new QR code", "Mit neuem QR-Code beginnen");
+const TURNED_ON: Text = Text::new(
+    "Two-factor authentication is on, and all other sessions are signed out.",
+    "Die Zwei-Faktor-Authentifizierung ist eingeschaltet, und alle anderen Sitzungen sind \
+     abgemeldet.",
+);
+const TURN_OFF: Text =
+    Text::new("Turn off two-factor authentication", "Zwei-Faktor-Authentifizierung ausschalten");
+const TURN_OFF_HINT: Text = Text::new(
+    "Your password alone is then enough to sign in. The entry in your app and all recovery codes \
+     stop working, and your other sessions are signed out.",
+    "Zum Anmelden genügt dann Ihr Passwort. Der Eintrag in Ihrer App und alle \
+     Wiederherstellungscodes werden ungültig, und Ihre anderen Sitzungen werden abgemeldet.",
+);
 
 #[cfg(test)]
 mod tests {

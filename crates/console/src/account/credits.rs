@@ -9,40 +9,6 @@ use crate::ui::table::Tone;
 use crate::ui::view::Notice;
 use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Credits", "Credits");
-const INTRO: Text = Text::new(
-    "Each answer of a model uses credits from these budgets.",
-    "Jede Antwort eines Modells verbraucht Credits aus diesen Budgets.",
-);
-const UNLIMITED: Text = Text::new("No limit applies to you.", "Für Sie gilt kein Limit.");
-const SUSPENDED: Text = Text::new(
-    "Free use of this server is suspended at the moment.",
-    "Die kostenlose Nutzung dieses Servers ist zurzeit ausgesetzt.",
-);
-const OWN: Text = Text::new("Your budgets", "Ihre Budgets");
-const GROUP: Text = Text::new("Budgets of your group", "Budgets Ihrer Gruppe");
-const GROUP_HINT: Text = Text::new(
-    "All members of your group share these budgets.",
-    "Diese Budgets teilen sich alle Mitglieder Ihrer Gruppe.",
-);
-const BUDGET: Text = Text::new("Budget", "Budget");
-const LEFT: Text = Text::new("Left", "Übrig");
-const USED: Text = Text::new("Used", "Verbraucht");
-const LIMIT: Text = Text::new("Limit", "Limit");
-const RENEWAL: Text = Text::new("Renewal", "Erneuerung");
-const HOURLY: Text = Text::new("Per hour", "Pro Stunde");
-const HOURLY_RENEWAL: Text = Text::new("An hour after use", "Eine Stunde nach dem Verbrauch");
-const DAILY: Text = Text::new("Per 24 hours", "Pro 24 Stunden");
-const DAILY_RENEWAL: Text = Text::new("24 hours after use", "24 Stunden nach dem Verbrauch");
-const WEEKLY: Text = Text::new("This week", "Diese Woche");
-const POOL: Text = Text::new("Pool", "Pool");
-const POOL_DETAIL: Text = Text::new(
-    "Credits that members did not use last week",
-    "Credits, die Mitglieder letzte Woche nicht verbraucht haben",
-);
-const TOP_UP: Text = Text::new("Top-ups", "Aufladungen");
-const TOP_UP_RENEWAL: Text = Text::new("Do not expire", "Verfallen nicht");
-
 pub(super) fn routes() -> Vec<Route> {
     let accounts = AccountScope::Complete;
     vec![Route { accounts, ..account_page("/account/credits", |it| it.to(show)) }]
@@ -149,3 +115,37 @@ fn stock_row(page: &PageContext, name: Cell, stock: CreditStock, renewal: String
     let limit = Cell::number(number(total));
     Row::new(vec![name, left, used, limit, Cell::text(renewal)])
 }
+
+const TITLE: Text = Text::new("Credits", "Credits");
+const INTRO: Text = Text::new(
+    "Each answer of a model uses credits from these budgets.",
+    "Jede Antwort eines Modells verbraucht Credits aus diesen Budgets.",
+);
+const UNLIMITED: Text = Text::new("No limit applies to you.", "Für Sie gilt kein Limit.");
+const SUSPENDED: Text = Text::new(
+    "Free use of this server is suspended at the moment.",
+    "Die kostenlose Nutzung dieses Servers ist zurzeit ausgesetzt.",
+);
+const OWN: Text = Text::new("Your budgets", "Ihre Budgets");
+const GROUP: Text = Text::new("Budgets of your group", "Budgets Ihrer Gruppe");
+const GROUP_HINT: Text = Text::new(
+    "All members of your group share these budgets.",
+    "Diese Budgets teilen sich alle Mitglieder Ihrer Gruppe.",
+);
+const BUDGET: Text = Text::new("Budget", "Budget");
+const LEFT: Text = Text::new("Left", "Übrig");
+const USED: Text = Text::new("Used", "Verbraucht");
+const LIMIT: Text = Text::new("Limit", "Limit");
+const RENEWAL: Text = Text::new("Renewal", "Erneuerung");
+const HOURLY: Text = Text::new("Per hour", "Pro Stunde");
+const HOURLY_RENEWAL: Text = Text::new("An hour after use", "Eine Stunde nach dem Verbrauch");
+const DAILY: Text = Text::new("Per 24 hours", "Pro 24 Stunden");
+const DAILY_RENEWAL: Text = Text::new("24 hours after use", "24 Stunden nach dem Verbrauch");
+const WEEKLY: Text = Text::new("This week", "Diese Woche");
+const POOL: Text = Text::new("Pool", "Pool");
+const POOL_DETAIL: Text = Text::new(
+    "Credits that members did not use last week",
+    "Credits, die Mitglieder letzte Woche nicht verbraucht haben",
+);
+const TOP_UP: Text = Text::new("Top-ups", "Aufladungen");
+const TOP_UP_RENEWAL: Text = Text::new("Do not expire", "Verfallen nicht");

@@ -12,36 +12,6 @@ use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{account_form, account_page};
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 
-const TITLE: Text = Text::new("Your data", "Ihre Daten");
-const STORAGE: Text = Text::new("Storage", "Speicher");
-const STORED: Text = Text::new("{} of {}", "{} von {}");
-const STORED_DETAIL: Text =
-    Text::new("Chats and synchronised data", "Chats und synchronisierte Daten");
-const EXPORT: Text = Text::new("Download your data", "Ihre Daten herunterladen");
-const EXPORT_HINT: Text = Text::new(
-    "A ZIP archive of JSON files with everything that this server stores about you. End-to-end \
-     encrypted data stays encrypted.",
-    "Ein ZIP-Archiv aus JSON-Dateien mit allem, was dieser Server über Sie speichert. \
-     Ende-zu-Ende-verschlüsselte Daten bleiben verschlüsselt.",
-);
-const DOWNLOAD: Text = Text::new("Download ZIP archive", "ZIP-Archiv herunterladen");
-const DELETE_TITLE: Text = Text::new("Delete your account", "Ihr Konto löschen");
-const DELETE_SHORT: Text = Text::new(
-    "Your account and all its data are deleted for good.",
-    "Ihr Konto und alle seine Daten werden endgültig gelöscht.",
-);
-const TO_DELETION: Text = Text::new("Delete account", "Konto löschen");
-const DELETE_HINT: Text = Text::new(
-    "Your chats, synchronised data, keys, app passwords and API keys are deleted at once, and all \
-     your devices are signed out. This can’t be undone. Download your data first if you want to \
-     keep it.",
-    "Ihre Chats, synchronisierten Daten, Schlüssel, App-Passwörter und API-Schlüssel werden sofort \
-     gelöscht, und alle Ihre Geräte werden abgemeldet. Das lässt sich nicht rückgängig machen. \
-     Laden Sie Ihre Daten vorher herunter, wenn Sie sie behalten möchten.",
-);
-const CONFIRM: Text = Text::new("Type DELETE to confirm", "Geben Sie zur Bestätigung DELETE ein");
-const DELETE: Text = Text::new("Delete my account for good", "Mein Konto endgültig löschen");
-
 const PATH: &str = "account/data";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -121,3 +91,33 @@ fn deletion_view(page: &PageContext, proofs: OwnerProofs) -> View {
         .intro(page.t(DELETE_HINT))
         .section(Section::new("delete", "").form(proofs.with_password(page, form)))
 }
+
+const TITLE: Text = Text::new("Your data", "Ihre Daten");
+const STORAGE: Text = Text::new("Storage", "Speicher");
+const STORED: Text = Text::new("{} of {}", "{} von {}");
+const STORED_DETAIL: Text =
+    Text::new("Chats and synchronised data", "Chats und synchronisierte Daten");
+const EXPORT: Text = Text::new("Download your data", "Ihre Daten herunterladen");
+const EXPORT_HINT: Text = Text::new(
+    "A ZIP archive of JSON files with everything that this server stores about you. End-to-end \
+     encrypted data stays encrypted.",
+    "Ein ZIP-Archiv aus JSON-Dateien mit allem, was dieser Server über Sie speichert. \
+     Ende-zu-Ende-verschlüsselte Daten bleiben verschlüsselt.",
+);
+const DOWNLOAD: Text = Text::new("Download ZIP archive", "ZIP-Archiv herunterladen");
+const DELETE_TITLE: Text = Text::new("Delete your account", "Ihr Konto löschen");
+const DELETE_SHORT: Text = Text::new(
+    "Your account and all its data are deleted for good.",
+    "Ihr Konto und alle seine Daten werden endgültig gelöscht.",
+);
+const TO_DELETION: Text = Text::new("Delete account", "Konto löschen");
+const DELETE_HINT: Text = Text::new(
+    "Your chats, synchronised data, keys, app passwords and API keys are deleted at once, and all \
+     your devices are signed out. This can’t be undone. Download your data first if you want to \
+     keep it.",
+    "Ihre Chats, synchronisierten Daten, Schlüssel, App-Passwörter und API-Schlüssel werden sofort \
+     gelöscht, und alle Ihre Geräte werden abgemeldet. Das lässt sich nicht rückgängig machen. \
+     Laden Sie Ihre Daten vorher herunter, wenn Sie sie behalten möchten.",
+);
+const CONFIRM: Text = Text::new("Type DELETE to confirm", "Geben Sie zur Bestätigung DELETE ein");
+const DELETE: Text = Text::new("Delete my account for good", "Mein Konto endgültig löschen");

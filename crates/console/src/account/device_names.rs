@@ -8,10 +8,6 @@ use pia_kernel::Language;
 
 use crate::ui::Text;
 
-const ON: Text = Text::new("{} on {}", "{} unter {}");
-const APP: Text = Text::new("Pia app {}", "Pia-App {}");
-const UNKNOWN: Text = Text::new("Unknown device", "Unbekanntes Gerät");
-
 /// Browsers by their marks in user agents. The first match decides, since most
 /// browsers also have the marks of others.
 const BROWSERS: &[(&str, &str)] = &[
@@ -63,6 +59,10 @@ pub(crate) fn device_name(language: Language, device: &SignInDevice) -> String {
         (None, _) => agent.to_owned(),
     }
 }
+
+const ON: Text = Text::new("{} on {}", "{} unter {}");
+const APP: Text = Text::new("Pia app {}", "Pia-App {}");
+const UNKNOWN: Text = Text::new("Unknown device", "Unbekanntes Gerät");
 
 #[cfg(test)]
 mod tests {

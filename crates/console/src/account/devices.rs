@@ -12,59 +12,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Devices", "Geräte");
-const INTRO: Text = Text::new(
-    "These devices hold the keys of your end-to-end encrypted data. The server cannot read it.",
-    "Diese Geräte haben die Schlüssel Ihrer Ende-zu-Ende-verschlüsselten Daten. Der Server kann \
-     sie nicht lesen.",
-);
-const EMPTY: Text = Text::new(
-    "No device has keys yet. Turn on end-to-end encryption in the Pia app.",
-    "Noch hat kein Gerät Schlüssel. Schalten Sie die Ende-zu-Ende-Verschlüsselung in der Pia-App \
-     ein.",
-);
-const APPROVE_HINT: Text = Text::new(
-    "Approve a waiting device in the Pia app on one of your active devices. Only these hold the \
-     keys.",
-    "Bestätigen Sie ein wartendes Gerät in der Pia-App auf einem Ihrer aktiven Geräte. Nur diese \
-     haben die Schlüssel.",
-);
-const ENCRYPTION: Text = Text::new("End-to-end encryption", "Ende-zu-Ende-Verschlüsselung");
-const RECOVERY: Text = Text::new("Recovery code", "Wiederherstellungscode");
-const ON: Text = Text::new("On", "Ein");
-const OFF: Text = Text::new("Off", "Aus");
-const SET: Text = Text::new("Set up", "Eingerichtet");
-const NOT_SET: Text = Text::new("Not set up", "Nicht eingerichtet");
-const ACTIVE: Text = Text::new("Active", "Aktiv");
-const PENDING: Text = Text::new("Waiting for approval", "Wartet auf Bestätigung");
-const EXPIRED: Text = Text::new("Request expired", "Anfrage abgelaufen");
-const REMOVED: Text = Text::new("Removed", "Entfernt");
-const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
-const ADDED: Text = Text::new("Added", "Hinzugefügt");
-const SYSTEM: Text = Text::new("System", "System");
-const APP: Text = Text::new("App version", "App-Version");
-const FINGERPRINT: Text = Text::new("Key fingerprint", "Fingerabdruck des Schlüssels");
-const REMOVE: Text = Text::new("Remove device", "Gerät entfernen");
-const REMOVE_HINT: Text = Text::new(
-    "The device gets no new keys and has to be approved again. It stays signed in: if you have \
-     lost it, sign out its session too.",
-    "Das Gerät erhält keine neuen Schlüssel und muss erneut bestätigt werden. Es bleibt \
-     angemeldet: Wenn Sie es verloren haben, melden Sie auch seine Sitzung ab.",
-);
-const LAST_DEVICE: Text = Text::new(
-    "This is your only active device. Without it, you need your recovery code to access your \
-     encrypted data.",
-    "Dies ist Ihr einziges aktives Gerät. Ohne dieses brauchen Sie Ihren Wiederherstellungscode, \
-     um auf Ihre verschlüsselten Daten zuzugreifen.",
-);
-const LAST_KEY: Text = Text::new(
-    "This is your only active device, and you have no recovery code. If you remove it, your \
-     encrypted data is lost for good. Set up a recovery code in the app first.",
-    "Dies ist Ihr einziges aktives Gerät, und Sie haben keinen Wiederherstellungscode. Wenn Sie es \
-     entfernen, sind Ihre verschlüsselten Daten endgültig verloren. Richten Sie zuerst in der App \
-     einen Wiederherstellungscode ein.",
-);
-
 const PATH: &str = "account/devices";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -188,3 +135,56 @@ fn status_cell(page: &PageContext, listed: &ListedDevice) -> Cell {
     };
     Cell::badge(page.t(text), tone)
 }
+
+const TITLE: Text = Text::new("Devices", "Geräte");
+const INTRO: Text = Text::new(
+    "These devices hold the keys of your end-to-end encrypted data. The server cannot read it.",
+    "Diese Geräte haben die Schlüssel Ihrer Ende-zu-Ende-verschlüsselten Daten. Der Server kann \
+     sie nicht lesen.",
+);
+const EMPTY: Text = Text::new(
+    "No device has keys yet. Turn on end-to-end encryption in the Pia app.",
+    "Noch hat kein Gerät Schlüssel. Schalten Sie die Ende-zu-Ende-Verschlüsselung in der Pia-App \
+     ein.",
+);
+const APPROVE_HINT: Text = Text::new(
+    "Approve a waiting device in the Pia app on one of your active devices. Only these hold the \
+     keys.",
+    "Bestätigen Sie ein wartendes Gerät in der Pia-App auf einem Ihrer aktiven Geräte. Nur diese \
+     haben die Schlüssel.",
+);
+const ENCRYPTION: Text = Text::new("End-to-end encryption", "Ende-zu-Ende-Verschlüsselung");
+const RECOVERY: Text = Text::new("Recovery code", "Wiederherstellungscode");
+const ON: Text = Text::new("On", "Ein");
+const OFF: Text = Text::new("Off", "Aus");
+const SET: Text = Text::new("Set up", "Eingerichtet");
+const NOT_SET: Text = Text::new("Not set up", "Nicht eingerichtet");
+const ACTIVE: Text = Text::new("Active", "Aktiv");
+const PENDING: Text = Text::new("Waiting for approval", "Wartet auf Bestätigung");
+const EXPIRED: Text = Text::new("Request expired", "Anfrage abgelaufen");
+const REMOVED: Text = Text::new("Removed", "Entfernt");
+const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const ADDED: Text = Text::new("Added", "Hinzugefügt");
+const SYSTEM: Text = Text::new("System", "System");
+const APP: Text = Text::new("App version", "App-Version");
+const FINGERPRINT: Text = Text::new("Key fingerprint", "Fingerabdruck des Schlüssels");
+const REMOVE: Text = Text::new("Remove device", "Gerät entfernen");
+const REMOVE_HINT: Text = Text::new(
+    "The device gets no new keys and has to be approved again. It stays signed in: if you have \
+     lost it, sign out its session too.",
+    "Das Gerät erhält keine neuen Schlüssel und muss erneut bestätigt werden. Es bleibt \
+     angemeldet: Wenn Sie es verloren haben, melden Sie auch seine Sitzung ab.",
+);
+const LAST_DEVICE: Text = Text::new(
+    "This is your only active device. Without it, you need your recovery code to access your \
+     encrypted data.",
+    "Dies ist Ihr einziges aktives Gerät. Ohne dieses brauchen Sie Ihren Wiederherstellungscode, \
+     um auf Ihre verschlüsselten Daten zuzugreifen.",
+);
+const LAST_KEY: Text = Text::new(
+    "This is your only active device, and you have no recovery code. If you remove it, your \
+     encrypted data is lost for good. Set up a recovery code in the app first.",
+    "Dies ist Ihr einziges aktives Gerät, und Sie haben keinen Wiederherstellungscode. Wenn Sie es \
+     entfernen, sind Ihre verschlüsselten Daten endgültig verloren. Richten Sie zuerst in der App \
+     einen Wiederherstellungscode ein.",
+);

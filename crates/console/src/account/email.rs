@@ -10,22 +10,6 @@ use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{account_change, account_page};
 use crate::ui::{Field, Form, Section, Text, View};
 
-pub(super) const TITLE: Text = Text::new("Change email address", "E-Mail-Adresse ändern");
-const INTRO: Text = Text::new(
-    "We email a link to the new address. Your address changes once you open it, sign in and \
-     confirm. We notify your current address, too.",
-    "Wir schicken einen Link an die neue Adresse. Ihre Adresse ändert sich, sobald Sie ihn öffnen, \
-     sich anmelden und die Änderung bestätigen. Wir benachrichtigen auch Ihre bisherige Adresse.",
-);
-const NEW: Text = Text::new("New email address", "Neue E-Mail-Adresse");
-const SEND: Text = Text::new("Send link", "Link senden");
-const CONFIRM_TITLE: Text = Text::new("Confirm email address", "E-Mail-Adresse bestätigen");
-const CONFIRM_INTRO: Text = Text::new(
-    "From now on, you sign in with {} and receive emails there.",
-    "Von jetzt an melden Sie sich mit {} an und erhalten dort E-Mails.",
-);
-const CONFIRM: Text = Text::new("Use this address", "Diese Adresse verwenden");
-
 const PATH: &str = "account/email";
 const CONFIRM_PATH: &str = "account/email/confirm";
 
@@ -98,3 +82,19 @@ fn confirmation_view(page: &PageContext, email: &str, token: &str) -> View {
         .intro(page.fill(CONFIRM_INTRO, &[email]))
         .section(Section::new("confirm", "").form(form.hidden("token", token)))
 }
+
+pub(super) const TITLE: Text = Text::new("Change email address", "E-Mail-Adresse ändern");
+const INTRO: Text = Text::new(
+    "We email a link to the new address. Your address changes once you open it, sign in and \
+     confirm. We notify your current address, too.",
+    "Wir schicken einen Link an die neue Adresse. Ihre Adresse ändert sich, sobald Sie ihn öffnen, \
+     sich anmelden und die Änderung bestätigen. Wir benachrichtigen auch Ihre bisherige Adresse.",
+);
+const NEW: Text = Text::new("New email address", "Neue E-Mail-Adresse");
+const SEND: Text = Text::new("Send link", "Link senden");
+const CONFIRM_TITLE: Text = Text::new("Confirm email address", "E-Mail-Adresse bestätigen");
+const CONFIRM_INTRO: Text = Text::new(
+    "From now on, you sign in with {} and receive emails there.",
+    "Von jetzt an melden Sie sich mit {} an und erhalten dort E-Mails.",
+);
+const CONFIRM: Text = Text::new("Use this address", "Diese Adresse verwenden");

@@ -7,9 +7,6 @@ use pia_kernel::Language;
 use crate::page_context::PageContext;
 use crate::ui::Text;
 
-const SERVER: Text = Text::new("The server’s computer ({})", "Rechner des Servers ({})");
-const LOCAL: Text = Text::new("Local network ({})", "Lokales Netzwerk ({})");
-
 /// Locations of IP addresses.
 pub trait AddressLocations: Send + Sync {
     /// Returns the rough location of an address: `Vienna, Austria`. Names that
@@ -48,6 +45,9 @@ fn origin(
         }
     }
 }
+
+const SERVER: Text = Text::new("The server’s computer ({})", "Rechner des Servers ({})");
+const LOCAL: Text = Text::new("Local network ({})", "Lokales Netzwerk ({})");
 
 #[cfg(test)]
 mod tests {

@@ -14,17 +14,6 @@ use crate::sign_in::factor_answer;
 use crate::texts::sign_in as texts;
 use crate::ui::{Field, Form, Text};
 
-const PASSWORD: Text = Text::new("Your password", "Ihr Passwort");
-const CURRENT_PASSWORD: Text = Text::new("Current password", "Aktuelles Passwort");
-const OR_CODE: Text = Text::new(
-    "Or the six digits from your authenticator app.",
-    "Oder die sechs Ziffern aus Ihrer Authenticator-App.",
-);
-const MISSING: Text = Text::new(
-    "Confirm that this is your account.",
-    "Bestätigen Sie, dass dieses Konto Ihnen gehört.",
-);
-
 /// Proofs of ownership that an account can present. The owner of an account
 /// without any must have signed in recently.
 #[derive(Debug, Clone, Copy)]
@@ -106,3 +95,14 @@ pub(super) fn current_password(page: &PageContext) -> Field {
 fn password_field(page: &PageContext, label: Text) -> Field {
     Field::password(PROOF, page.t(label), "current-password")
 }
+
+const PASSWORD: Text = Text::new("Your password", "Ihr Passwort");
+const CURRENT_PASSWORD: Text = Text::new("Current password", "Aktuelles Passwort");
+const OR_CODE: Text = Text::new(
+    "Or the six digits from your authenticator app.",
+    "Oder die sechs Ziffern aus Ihrer Authenticator-App.",
+);
+const MISSING: Text = Text::new(
+    "Confirm that this is your account.",
+    "Bestätigen Sie, dass dieses Konto Ihnen gehört.",
+);

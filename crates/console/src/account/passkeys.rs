@@ -15,61 +15,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Passkeys", "Passkeys");
-const INTRO: Text = Text::new(
-    "With a passkey, you sign in with your fingerprint, your face or the PIN of your device. It \
-     cannot be guessed or phished, and you need no code.",
-    "Mit einem Passkey melden Sie sich per Fingerabdruck, Gesicht oder PIN Ihres Geräts an. Er \
-     lässt sich weder erraten noch abfangen, und Sie brauchen keinen Code.",
-);
-const EMPTY: Text = Text::new(
-    "You have no passkeys. Add one on this device, or on a security key.",
-    "Sie haben keine Passkeys. Fügen Sie einen auf diesem Gerät oder einem Sicherheitsschlüssel \
-     hinzu.",
-);
-const NONE: Text = Text::new("You have no passkeys.", "Sie haben keine Passkeys.");
-const UNAVAILABLE: Text = Text::new(
-    "Passkeys cannot be used at this server’s address.",
-    "Unter der Adresse dieses Servers lassen sich keine Passkeys verwenden.",
-);
-const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
-const ACTIVE: Text = Text::new("Active", "Aktiv");
-const BLOCKED: Text = Text::new("Blocked", "Gesperrt");
-const ADD: Text = Text::new("Add passkey", "Passkey hinzufügen");
-const ADD_INTRO: Text = Text::new(
-    "Your other sessions are signed out once the passkey is added.",
-    "Ihre anderen Sitzungen werden abgemeldet, sobald der Passkey hinzugefügt ist.",
-);
-const CONTINUE: Text = Text::new("Continue", "Weiter");
-const CREATE: Text = Text::new("Create passkey", "Passkey erstellen");
-const CREATE_INTRO: Text = Text::new(
-    "Name the passkey after the device that stores it. Your browser then shows the next steps; \
-     JavaScript must be enabled.",
-    "Benennen Sie den Passkey nach dem Gerät, das ihn speichert. Ihr Browser zeigt dann die \
-     nächsten Schritte; dafür muss JavaScript aktiviert sein.",
-);
-const NO_BUTTON: Text = Text::new(
-    "If you see no button, this browser does not support passkeys. Update it, or use another one.",
-    "Wenn Sie keine Schaltfläche sehen, unterstützt dieser Browser keine Passkeys. Aktualisieren \
-     Sie ihn, oder verwenden Sie einen anderen.",
-);
-const NAME_HINT: Text = Text::new("For example: Work laptop", "Zum Beispiel: Firmenlaptop");
-const RENAME: Text = Text::new("Rename passkey", "Passkey umbenennen");
-const REMOVE: Text = Text::new("Remove passkey", "Passkey entfernen");
-const REMOVE_HINT: Text = Text::new(
-    "You can no longer sign in with it, and your other sessions are signed out. Delete it in your \
-     device’s password settings too.",
-    "Sie können sich damit nicht mehr anmelden, und Ihre anderen Sitzungen werden abgemeldet. \
-     Löschen Sie ihn auch in den Passworteinstellungen Ihres Geräts.",
-);
-const UNBLOCK: Text = Text::new("Unblock passkey", "Passkey entsperren");
-const UNBLOCK_HINT: Text = Text::new(
-    "This passkey was blocked because a copy of it may be in use. Unblock it only if you are sure \
-     that nobody else has it; otherwise remove it.",
-    "Dieser Passkey wurde gesperrt, weil möglicherweise eine Kopie davon benutzt wird. Entsperren \
-     Sie ihn nur, wenn ihn sicher niemand sonst hat; entfernen Sie ihn andernfalls.",
-);
-
 const PATH: &str = "account/passkeys";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -261,3 +206,58 @@ fn passkey_view(page: &PageContext, entry: &PasskeyEntry) -> View {
 
     view.section(Section::new("remove", page.t(REMOVE)).intro(page.t(REMOVE_HINT)).form(remove))
 }
+
+const TITLE: Text = Text::new("Passkeys", "Passkeys");
+const INTRO: Text = Text::new(
+    "With a passkey, you sign in with your fingerprint, your face or the PIN of your device. It \
+     cannot be guessed or phished, and you need no code.",
+    "Mit einem Passkey melden Sie sich per Fingerabdruck, Gesicht oder PIN Ihres Geräts an. Er \
+     lässt sich weder erraten noch abfangen, und Sie brauchen keinen Code.",
+);
+const EMPTY: Text = Text::new(
+    "You have no passkeys. Add one on this device, or on a security key.",
+    "Sie haben keine Passkeys. Fügen Sie einen auf diesem Gerät oder einem Sicherheitsschlüssel \
+     hinzu.",
+);
+const NONE: Text = Text::new("You have no passkeys.", "Sie haben keine Passkeys.");
+const UNAVAILABLE: Text = Text::new(
+    "Passkeys cannot be used at this server’s address.",
+    "Unter der Adresse dieses Servers lassen sich keine Passkeys verwenden.",
+);
+const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const ACTIVE: Text = Text::new("Active", "Aktiv");
+const BLOCKED: Text = Text::new("Blocked", "Gesperrt");
+const ADD: Text = Text::new("Add passkey", "Passkey hinzufügen");
+const ADD_INTRO: Text = Text::new(
+    "Your other sessions are signed out once the passkey is added.",
+    "Ihre anderen Sitzungen werden abgemeldet, sobald der Passkey hinzugefügt ist.",
+);
+const CONTINUE: Text = Text::new("Continue", "Weiter");
+const CREATE: Text = Text::new("Create passkey", "Passkey erstellen");
+const CREATE_INTRO: Text = Text::new(
+    "Name the passkey after the device that stores it. Your browser then shows the next steps; \
+     JavaScript must be enabled.",
+    "Benennen Sie den Passkey nach dem Gerät, das ihn speichert. Ihr Browser zeigt dann die \
+     nächsten Schritte; dafür muss JavaScript aktiviert sein.",
+);
+const NO_BUTTON: Text = Text::new(
+    "If you see no button, this browser does not support passkeys. Update it, or use another one.",
+    "Wenn Sie keine Schaltfläche sehen, unterstützt dieser Browser keine Passkeys. Aktualisieren \
+     Sie ihn, oder verwenden Sie einen anderen.",
+);
+const NAME_HINT: Text = Text::new("For example: Work laptop", "Zum Beispiel: Firmenlaptop");
+const RENAME: Text = Text::new("Rename passkey", "Passkey umbenennen");
+const REMOVE: Text = Text::new("Remove passkey", "Passkey entfernen");
+const REMOVE_HINT: Text = Text::new(
+    "You can no longer sign in with it, and your other sessions are signed out. Delete it in your \
+     device’s password settings too.",
+    "Sie können sich damit nicht mehr anmelden, und Ihre anderen Sitzungen werden abgemeldet. \
+     Löschen Sie ihn auch in den Passworteinstellungen Ihres Geräts.",
+);
+const UNBLOCK: Text = Text::new("Unblock passkey", "Passkey entsperren");
+const UNBLOCK_HINT: Text = Text::new(
+    "This passkey was blocked because a copy of it may be in use. Unblock it only if you are sure \
+     that nobody else has it; otherwise remove it.",
+    "Dieser Passkey wurde gesperrt, weil möglicherweise eine Kopie davon benutzt wird. Entsperren \
+     Sie ihn nur, wenn ihn sicher niemand sonst hat; entfernen Sie ihn andernfalls.",
+);

@@ -13,23 +13,6 @@ use crate::texts::Texts;
 use crate::ui::form::SelectOption;
 use crate::ui::{Field, Form, Section, Text, View};
 
-const TITLE: Text = Text::new("Change password", "Passwort ändern");
-const INTRO: Text = Text::new(
-    "All your other sessions are signed out. You stay signed in here.",
-    "Alle Ihre anderen Sitzungen werden abgemeldet. Hier bleiben Sie angemeldet.",
-);
-const NEW_PASSWORD: Text = Text::new("New password", "Neues Passwort");
-const OTHER_ACCESS: Text =
-    Text::new("App passwords and API keys", "App-Passwörter und API-Schlüssel");
-const OTHER_ACCESS_HINT: Text = Text::new(
-    "Select this if someone else may know your password.",
-    "Wählen Sie dies aus, wenn jemand anderes Ihr Passwort kennen könnte.",
-);
-const REVOKE: Text = Text::new(
-    "Also revoke all app passwords and API keys",
-    "Auch alle App-Passwörter und API-Schlüssel widerrufen",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         account_page("/account/security/password", |it| it.to(show)),
@@ -80,3 +63,20 @@ fn password_view(page: &PageContext, pages: &AccountPages) -> View {
         .below(page.t(security::TITLE), security::PATH)
         .section(Section::new("password", "").form(form))
 }
+
+const TITLE: Text = Text::new("Change password", "Passwort ändern");
+const INTRO: Text = Text::new(
+    "All your other sessions are signed out. You stay signed in here.",
+    "Alle Ihre anderen Sitzungen werden abgemeldet. Hier bleiben Sie angemeldet.",
+);
+const NEW_PASSWORD: Text = Text::new("New password", "Neues Passwort");
+const OTHER_ACCESS: Text =
+    Text::new("App passwords and API keys", "App-Passwörter und API-Schlüssel");
+const OTHER_ACCESS_HINT: Text = Text::new(
+    "Select this if someone else may know your password.",
+    "Wählen Sie dies aus, wenn jemand anderes Ihr Passwort kennen könnte.",
+);
+const REVOKE: Text = Text::new(
+    "Also revoke all app passwords and API keys",
+    "Auch alle App-Passwörter und API-Schlüssel widerrufen",
+);

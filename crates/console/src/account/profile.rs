@@ -15,47 +15,6 @@ use crate::ui::table::Tone;
 use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 
-pub(super) const TITLE: Text = Text::new("Your profile", "Ihr Profil");
-const NAME_TITLE: Text = Text::new("Your name", "Ihr Name");
-const NAME_HINT: Text = Text::new(
-    "Shown to administrators and in emails.",
-    "Für die Administration und in E-Mails sichtbar.",
-);
-const DISPLAY_NAME: Text = Text::new("Display name", "Anzeigename");
-const SIGN_IN_WITH: Text = Text::new("Sign-in", "Anmeldung");
-const WITH_PASSWORD: Text = Text::new("Password", "Passwort");
-const CREATED: Text = Text::new("Member since", "Mitglied seit");
-const VERIFIED: Text = Text::new("Verified", "Bestätigt");
-const UNVERIFIED: Text = Text::new("Not verified", "Nicht bestätigt");
-const EMAIL_STATUS: Text = Text::new("Email verification", "E-Mail-Bestätigung");
-const VERIFY: Text = Text::new("Verify your email address", "E-Mail-Adresse bestätigen");
-const VERIFY_HINT: Text = Text::new(
-    "Open the link that we emailed you. If it did not arrive, request another one.",
-    "Öffnen Sie den Link aus unserer E-Mail. Wenn keine angekommen ist, fordern Sie eine neue an.",
-);
-const RESEND: Text = Text::new("Send another email", "Neue E-Mail anfordern");
-const USE: Text = Text::new("Use", "Nutzung");
-const PRIVATE: Text = Text::new("Private", "Privat");
-const BUSINESS: Text = Text::new("Business", "Geschäftlich");
-const NOT_DECLARED: Text = Text::new("Not declared", "Nicht angegeben");
-const BUSINESS_TITLE: Text = Text::new("Business use", "Geschäftliche Nutzung");
-const BUSINESS_HINT: Text = Text::new(
-    "Declare that you use this service for a company, or correct its name.",
-    "Geben Sie an, dass Sie diesen Dienst für ein Unternehmen nutzen, oder berichtigen Sie dessen \
-     Namen.",
-);
-const BUSINESS_OWED: Text = Text::new(
-    "This server is for businesses only. To continue, declare which company you use it for.",
-    "Dieser Server ist nur für Unternehmen. Um fortzufahren, geben Sie an, für welches Unternehmen \
-     Sie ihn nutzen.",
-);
-const COMPANY: Text = Text::new("Company", "Unternehmen");
-const CONFIRMATION: Text = Text::new("Confirmation", "Bestätigung");
-const ACTING: Text = Text::new(
-    "I use this service for this company and not as a consumer.",
-    "Ich nutze diesen Dienst für dieses Unternehmen und nicht als Verbraucherin oder Verbraucher.",
-);
-
 pub(super) const PATH: &str = "account";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -188,3 +147,44 @@ fn business(page: &PageContext, company: &str, is_required: bool) -> Section {
     let intro = if is_required { BUSINESS_OWED } else { BUSINESS_HINT };
     Section::new("business", page.t(BUSINESS_TITLE)).intro(page.t(intro)).form(form)
 }
+
+pub(super) const TITLE: Text = Text::new("Your profile", "Ihr Profil");
+const NAME_TITLE: Text = Text::new("Your name", "Ihr Name");
+const NAME_HINT: Text = Text::new(
+    "Shown to administrators and in emails.",
+    "Für die Administration und in E-Mails sichtbar.",
+);
+const DISPLAY_NAME: Text = Text::new("Display name", "Anzeigename");
+const SIGN_IN_WITH: Text = Text::new("Sign-in", "Anmeldung");
+const WITH_PASSWORD: Text = Text::new("Password", "Passwort");
+const CREATED: Text = Text::new("Member since", "Mitglied seit");
+const VERIFIED: Text = Text::new("Verified", "Bestätigt");
+const UNVERIFIED: Text = Text::new("Not verified", "Nicht bestätigt");
+const EMAIL_STATUS: Text = Text::new("Email verification", "E-Mail-Bestätigung");
+const VERIFY: Text = Text::new("Verify your email address", "E-Mail-Adresse bestätigen");
+const VERIFY_HINT: Text = Text::new(
+    "Open the link that we emailed you. If it did not arrive, request another one.",
+    "Öffnen Sie den Link aus unserer E-Mail. Wenn keine angekommen ist, fordern Sie eine neue an.",
+);
+const RESEND: Text = Text::new("Send another email", "Neue E-Mail anfordern");
+const USE: Text = Text::new("Use", "Nutzung");
+const PRIVATE: Text = Text::new("Private", "Privat");
+const BUSINESS: Text = Text::new("Business", "Geschäftlich");
+const NOT_DECLARED: Text = Text::new("Not declared", "Nicht angegeben");
+const BUSINESS_TITLE: Text = Text::new("Business use", "Geschäftliche Nutzung");
+const BUSINESS_HINT: Text = Text::new(
+    "Declare that you use this service for a company, or correct its name.",
+    "Geben Sie an, dass Sie diesen Dienst für ein Unternehmen nutzen, oder berichtigen Sie dessen \
+     Namen.",
+);
+const BUSINESS_OWED: Text = Text::new(
+    "This server is for businesses only. To continue, declare which company you use it for.",
+    "Dieser Server ist nur für Unternehmen. Um fortzufahren, geben Sie an, für welches Unternehmen \
+     Sie ihn nutzen.",
+);
+const COMPANY: Text = Text::new("Company", "Unternehmen");
+const CONFIRMATION: Text = Text::new("Confirmation", "Bestätigung");
+const ACTING: Text = Text::new(
+    "I use this service for this company and not as a consumer.",
+    "Ich nutze diesen Dienst für dieses Unternehmen und nicht als Verbraucherin oder Verbraucher.",
+);

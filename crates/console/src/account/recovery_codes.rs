@@ -11,30 +11,6 @@ use crate::routes::pages::{account_form, account_page};
 use crate::ui::view::SectionPart;
 use crate::ui::{Form, Section, Text, View};
 
-const TITLE: Text = Text::new("New recovery codes", "Neue Wiederherstellungscodes");
-const INTRO: Text = Text::new(
-    "Create new codes if you have used most of the old ones, or if someone may have seen them. \
-     The old codes stop working, and your other sessions are signed out.",
-    "Erstellen Sie neue Codes, wenn die alten fast aufgebraucht sind oder jemand sie gesehen haben \
-     könnte. Die alten Codes gelten dann nicht mehr, und Ihre anderen Sitzungen werden abgemeldet.",
-);
-const CREATE: Text = Text::new("Create new codes", "Neue Codes erstellen");
-const CODES_TITLE: Text = Text::new("Save your recovery codes", "Wiederherstellungscodes sichern");
-const CODES_INTRO: Text = Text::new(
-    "If you lose your phone, sign in with one of these codes instead of the one in the app. Each \
-     code works once.",
-    "Wenn Sie Ihr Telefon verlieren, melden Sie sich mit einem dieser Codes statt mit dem aus der \
-     App an. Jeder Code gilt nur einmal.",
-);
-const CODES: Text = Text::new("Recovery codes", "Wiederherstellungscodes");
-const STORE: Text = Text::new(
-    "Print this page, or copy the codes into a password manager. Do not store them on the phone \
-     that has the app. They are not shown again.",
-    "Drucken Sie diese Seite aus, oder kopieren Sie die Codes in einen Passwortmanager. Bewahren \
-     Sie sie nicht auf dem Telefon mit der App auf. Sie werden nicht noch einmal angezeigt.",
-);
-const SAVED: Text = Text::new("I have saved the codes", "Ich habe die Codes gesichert");
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         account_page("/account/security/recovery-codes", |it| it.to(show)),
@@ -92,3 +68,27 @@ pub(super) fn codes_view(page: &PageContext, codes: &RecoveryCodes) -> View {
         .intro(page.t(CODES_INTRO))
         .section(section)
 }
+
+const TITLE: Text = Text::new("New recovery codes", "Neue Wiederherstellungscodes");
+const INTRO: Text = Text::new(
+    "Create new codes if you have used most of the old ones, or if someone may have seen them. \
+     The old codes stop working, and your other sessions are signed out.",
+    "Erstellen Sie neue Codes, wenn die alten fast aufgebraucht sind oder jemand sie gesehen haben \
+     könnte. Die alten Codes gelten dann nicht mehr, und Ihre anderen Sitzungen werden abgemeldet.",
+);
+const CREATE: Text = Text::new("Create new codes", "Neue Codes erstellen");
+const CODES_TITLE: Text = Text::new("Save your recovery codes", "Wiederherstellungscodes sichern");
+const CODES_INTRO: Text = Text::new(
+    "If you lose your phone, sign in with one of these codes instead of the one in the app. Each \
+     code works once.",
+    "Wenn Sie Ihr Telefon verlieren, melden Sie sich mit einem dieser Codes statt mit dem aus der \
+     App an. Jeder Code gilt nur einmal.",
+);
+const CODES: Text = Text::new("Recovery codes", "Wiederherstellungscodes");
+const STORE: Text = Text::new(
+    "Print this page, or copy the codes into a password manager. Do not store them on the phone \
+     that has the app. They are not shown again.",
+    "Drucken Sie diese Seite aus, oder kopieren Sie die Codes in einen Passwortmanager. Bewahren \
+     Sie sie nicht auf dem Telefon mit der App auf. Sie werden nicht noch einmal angezeigt.",
+);
+const SAVED: Text = Text::new("I have saved the codes", "Ich habe die Codes gesichert");

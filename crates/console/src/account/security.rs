@@ -11,61 +11,8 @@ use crate::ui::table::Tone;
 use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Section, Text, View, format};
 
-pub(super) const TITLE: Text = Text::new("Security", "Sicherheit");
 /// Path of this page.
 pub(super) const PATH: &str = "account/security";
-
-const INTRO: Text = Text::new(
-    "Protect your account, and see how you sign in.",
-    "Schützen Sie Ihr Konto, und sehen Sie, wie Sie sich anmelden.",
-);
-const CHANGE_PASSWORD: Text = Text::new("Change password", "Passwort ändern");
-const PASSWORD_HINT: Text = Text::new(
-    "Use a password that you use nowhere else.",
-    "Verwenden Sie ein Passwort, das Sie sonst nirgends benutzen.",
-);
-const NO_PASSWORD: Text = Text::new(
-    "You sign in with {}. Change your password there.",
-    "Sie melden sich mit {} an. Ihr Passwort ändern Sie dort.",
-);
-const FACTOR_HINT: Text = Text::new(
-    "When you sign in, you also enter a code from your phone. A stolen password alone is then \
-     useless.",
-    "Beim Anmelden geben Sie zusätzlich einen Code von Ihrem Telefon ein. Ein gestohlenes Passwort \
-     allein nützt dann niemandem.",
-);
-const PROVIDER_FACTOR_HINT: Text = Text::new(
-    "{} protects your sign-in. Here, a code from your phone confirms changes to your security \
-     settings.",
-    "{} schützt Ihre Anmeldung. Hier bestätigt ein Code von Ihrem Telefon Änderungen an Ihren \
-     Sicherheitseinstellungen.",
-);
-const AUTHENTICATOR: Text = Text::new("Authenticator app", "Authenticator-App");
-const ON: Text = Text::new("On", "Ein");
-const OFF: Text = Text::new("Off", "Aus");
-const SET_UP: Text = Text::new("Set up an authenticator app", "Authenticator-App einrichten");
-const CODES_LEFT: Text = Text::new("Recovery codes left", "Übrige Wiederherstellungscodes");
-const NEW_CODES: Text =
-    Text::new("Create new recovery codes", "Neue Wiederherstellungscodes erstellen");
-const TURN_OFF: Text =
-    Text::new("Turn off two-factor authentication", "Zwei-Faktor-Authentifizierung ausschalten");
-const FOR_CONSOLE: Text = Text::new(
-    "Your role has access to the console, which may require a second factor or a passkey.",
-    "Ihre Rolle hat Zugang zur Konsole. Diese kann einen zweiten Faktor oder einen Passkey \
-     verlangen.",
-);
-const PASSKEYS_HINT: Text = Text::new(
-    "Sign in with your fingerprint, your face or the PIN of your device, without a password.",
-    "Melden Sie sich mit Fingerabdruck, Gesicht oder der PIN Ihres Geräts an, ohne Passwort.",
-);
-const PASSKEYS: Text = Text::new("Passkeys", "Passkeys");
-const MANAGE_PASSKEYS: Text = Text::new("Manage passkeys", "Passkeys verwalten");
-const ACTIVITY: Text = Text::new("Activity", "Aktivität");
-const ACTIVITY_HINT: Text = Text::new(
-    "If you do not recognise a session, sign it out and change your password.",
-    "Wenn Sie eine Sitzung nicht kennen, melden Sie sie ab und ändern Sie Ihr Passwort.",
-);
-const SESSIONS: Text = Text::new("Sessions and sign-ins", "Sitzungen und Anmeldungen");
 
 /// Number of recovery codes at which to create new ones.
 const FEW_CODES: u32 = 3;
@@ -167,3 +114,57 @@ pub(super) fn links(page: &PageContext, links: &[(Text, &str)]) -> SectionPart {
     };
     SectionPart::Links(links.iter().map(link).collect())
 }
+
+pub(super) const TITLE: Text = Text::new("Security", "Sicherheit");
+
+const INTRO: Text = Text::new(
+    "Protect your account, and see how you sign in.",
+    "Schützen Sie Ihr Konto, und sehen Sie, wie Sie sich anmelden.",
+);
+const CHANGE_PASSWORD: Text = Text::new("Change password", "Passwort ändern");
+const PASSWORD_HINT: Text = Text::new(
+    "Use a password that you use nowhere else.",
+    "Verwenden Sie ein Passwort, das Sie sonst nirgends benutzen.",
+);
+const NO_PASSWORD: Text = Text::new(
+    "You sign in with {}. Change your password there.",
+    "Sie melden sich mit {} an. Ihr Passwort ändern Sie dort.",
+);
+const FACTOR_HINT: Text = Text::new(
+    "When you sign in, you also enter a code from your phone. A stolen password alone is then \
+     useless.",
+    "Beim Anmelden geben Sie zusätzlich einen Code von Ihrem Telefon ein. Ein gestohlenes Passwort \
+     allein nützt dann niemandem.",
+);
+const PROVIDER_FACTOR_HINT: Text = Text::new(
+    "{} protects your sign-in. Here, a code from your phone confirms changes to your security \
+     settings.",
+    "{} schützt Ihre Anmeldung. Hier bestätigt ein Code von Ihrem Telefon Änderungen an Ihren \
+     Sicherheitseinstellungen.",
+);
+const AUTHENTICATOR: Text = Text::new("Authenticator app", "Authenticator-App");
+const ON: Text = Text::new("On", "Ein");
+const OFF: Text = Text::new("Off", "Aus");
+const SET_UP: Text = Text::new("Set up an authenticator app", "Authenticator-App einrichten");
+const CODES_LEFT: Text = Text::new("Recovery codes left", "Übrige Wiederherstellungscodes");
+const NEW_CODES: Text =
+    Text::new("Create new recovery codes", "Neue Wiederherstellungscodes erstellen");
+const TURN_OFF: Text =
+    Text::new("Turn off two-factor authentication", "Zwei-Faktor-Authentifizierung ausschalten");
+const FOR_CONSOLE: Text = Text::new(
+    "Your role has access to the console, which may require a second factor or a passkey.",
+    "Ihre Rolle hat Zugang zur Konsole. Diese kann einen zweiten Faktor oder einen Passkey \
+     verlangen.",
+);
+const PASSKEYS_HINT: Text = Text::new(
+    "Sign in with your fingerprint, your face or the PIN of your device, without a password.",
+    "Melden Sie sich mit Fingerabdruck, Gesicht oder der PIN Ihres Geräts an, ohne Passwort.",
+);
+const PASSKEYS: Text = Text::new("Passkeys", "Passkeys");
+const MANAGE_PASSKEYS: Text = Text::new("Manage passkeys", "Passkeys verwalten");
+const ACTIVITY: Text = Text::new("Activity", "Aktivität");
+const ACTIVITY_HINT: Text = Text::new(
+    "If you do not recognise a session, sign it out and change your password.",
+    "Wenn Sie eine Sitzung nicht kennen, melden Sie sie ab und ändern Sie Ihr Passwort.",
+);
+const SESSIONS: Text = Text::new("Sessions and sign-ins", "Sitzungen und Anmeldungen");

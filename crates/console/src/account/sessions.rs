@@ -15,25 +15,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Sessions", "Sitzungen");
-const INTRO: Text = Text::new(
-    "These devices and browsers are signed in to your account.",
-    "Diese Geräte und Browser sind bei Ihrem Konto angemeldet.",
-);
-pub(super) const DEVICE: Text = Text::new("Device", "Gerät");
-pub(super) const ORIGIN: Text = Text::new("Origin", "Herkunft");
-const SIGNED_IN: Text = Text::new("Signed in", "Angemeldet");
-const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
-const CURRENT: Text = Text::new("This session", "Diese Sitzung");
-const EMPTY: Text = Text::new("No more sessions.", "Keine weiteren Sitzungen.");
-const SIGN_OUT_OTHERS: Text = Text::new("Sign out everywhere else", "Überall sonst abmelden");
-const OTHERS_HINT: Text = Text::new(
-    "Every other device and browser has to sign in again. You stay signed in here. App passwords \
-     and API keys stay valid.",
-    "Alle anderen Geräte und Browser müssen sich neu anmelden. Hier bleiben Sie angemeldet. \
-     App-Passwörter und API-Schlüssel bleiben gültig.",
-);
-
 const PATH: &str = "account/sessions";
 /// Parameter of the query with the page of sessions: that of the history has
 /// the usual name.
@@ -134,3 +115,22 @@ fn session_row(
 
     row.form(Form::new(path, page.t(common::SIGN_OUT)).about(program))
 }
+
+const TITLE: Text = Text::new("Sessions", "Sitzungen");
+const INTRO: Text = Text::new(
+    "These devices and browsers are signed in to your account.",
+    "Diese Geräte und Browser sind bei Ihrem Konto angemeldet.",
+);
+pub(super) const DEVICE: Text = Text::new("Device", "Gerät");
+pub(super) const ORIGIN: Text = Text::new("Origin", "Herkunft");
+const SIGNED_IN: Text = Text::new("Signed in", "Angemeldet");
+const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const CURRENT: Text = Text::new("This session", "Diese Sitzung");
+const EMPTY: Text = Text::new("No more sessions.", "Keine weiteren Sitzungen.");
+const SIGN_OUT_OTHERS: Text = Text::new("Sign out everywhere else", "Überall sonst abmelden");
+const OTHERS_HINT: Text = Text::new(
+    "Every other device and browser has to sign in again. You stay signed in here. App passwords \
+     and API keys stay valid.",
+    "Alle anderen Geräte und Browser müssen sich neu anmelden. Hier bleiben Sie angemeldet. \
+     App-Passwörter und API-Schlüssel bleiben gültig.",
+);

@@ -9,30 +9,6 @@ use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, format};
 
-const TITLE: Text = Text::new("Sign-in history", "Anmeldeverlauf");
-const INTRO: Text = Text::new(
-    "All attempts of the last year, newest first.",
-    "Alle Versuche des letzten Jahres, die neuesten zuerst.",
-);
-const EMPTY: Text = Text::new("No more attempts.", "Keine weiteren Versuche.");
-const TIME: Text = Text::new("Time", "Zeit");
-const RESULT: Text = Text::new("Result", "Ergebnis");
-
-const OUTCOMES: &[(SignInOutcome, Text)] = &[
-    (SignInOutcome::SignedIn, Text::new("Signed in", "Angemeldet")),
-    (SignInOutcome::WrongPassword, Text::new("Wrong password", "Falsches Passwort")),
-    (SignInOutcome::WrongFactor, Text::new("Wrong code", "Falscher Code")),
-    (SignInOutcome::WrongPasskey, Text::new("Wrong passkey", "Falscher Passkey")),
-];
-
-const METHODS: &[(SignInMethod, Text)] = &[
-    (SignInMethod::Password, Text::new("Password", "Passwort")),
-    (SignInMethod::PasswordWithFactor, Text::new("Password and code", "Passwort und Code")),
-    (SignInMethod::AppPassword, Text::new("App password", "App-Passwort")),
-    (SignInMethod::Passkey, Text::new("Passkey", "Passkey")),
-    (SignInMethod::IdentityProvider, Text::new("Identity provider", "Identitätsanbieter")),
-];
-
 /// Returns the section with a page of the history.
 pub(super) async fn history_section(page: &PageContext) -> Result<Section, ApiError> {
     let user = page.user();
@@ -69,3 +45,27 @@ fn attempt_row(page: &PageContext, entry: &SignInEntry) -> Row {
         Cell::text(page.origin(entry.device.address)),
     ])
 }
+
+const TITLE: Text = Text::new("Sign-in history", "Anmeldeverlauf");
+const INTRO: Text = Text::new(
+    "All attempts of the last year, newest first.",
+    "Alle Versuche des letzten Jahres, die neuesten zuerst.",
+);
+const EMPTY: Text = Text::new("No more attempts.", "Keine weiteren Versuche.");
+const TIME: Text = Text::new("Time", "Zeit");
+const RESULT: Text = Text::new("Result", "Ergebnis");
+
+const OUTCOMES: &[(SignInOutcome, Text)] = &[
+    (SignInOutcome::SignedIn, Text::new("Signed in", "Angemeldet")),
+    (SignInOutcome::WrongPassword, Text::new("Wrong password", "Falsches Passwort")),
+    (SignInOutcome::WrongFactor, Text::new("Wrong code", "Falscher Code")),
+    (SignInOutcome::WrongPasskey, Text::new("Wrong passkey", "Falscher Passkey")),
+];
+
+const METHODS: &[(SignInMethod, Text)] = &[
+    (SignInMethod::Password, Text::new("Password", "Passwort")),
+    (SignInMethod::PasswordWithFactor, Text::new("Password and code", "Passwort und Code")),
+    (SignInMethod::AppPassword, Text::new("App password", "App-Passwort")),
+    (SignInMethod::Passkey, Text::new("Passkey", "Passkey")),
+    (SignInMethod::IdentityProvider, Text::new("Identity provider", "Identitätsanbieter")),
+];

@@ -21,45 +21,6 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Assignments", "Aufträge");
-const ALL_ASSIGNMENTS: Text = Text::new("All assignments", "Alle Aufträge");
-const INTRO: Text = Text::new(
-    "Long-running tasks that members hand over to operators. Only the members who own them can see \
-     their contents.",
-    "Länger laufende Aufgaben, die Mitglieder an Operatoren übergeben. Die Inhalte sehen nur die \
-     Mitglieder, denen sie gehören.",
-);
-const OFF: Text = Text::new(
-    "Assignments are turned off on this server. Earlier ones are still listed.",
-    "Aufträge sind auf diesem Server ausgeschaltet. Frühere sind weiterhin aufgeführt.",
-);
-const EMPTY: Text = Text::new(
-    "No assignments found. Grant an operator to a group so that its members can hand over tasks.",
-    "Keine Aufträge gefunden. Weisen Sie einer Gruppe einen Operator zu, damit ihre Mitglieder \
-     Aufgaben übergeben können.",
-);
-const SKILL: Text = Text::new("Skill", "Fähigkeit");
-const MODE: Text = Text::new("Mode", "Modus");
-const USER: Text = Text::new("User", "Konto");
-const STEPS: Text = Text::new("Steps", "Schritte");
-const TOKENS: Text = Text::new("Tokens", "Token");
-const ABANDONED: Text = Text::new("{} more without a result", "{} weitere ohne Ergebnis");
-const HANDED_OVER: Text = Text::new("Handed over", "Übergeben");
-const STARTED: Text = Text::new("Started", "Begonnen");
-const ENDED: Text = Text::new("Ended", "Beendet");
-const DURATION: Text = Text::new("Duration", "Dauer");
-const SECONDS: Text = Text::new("{} s", "{} s");
-const ALL: Text = Text::new("All", "Alle");
-const TERMINATE: Text = Text::new("End assignment", "Auftrag beenden");
-const TERMINATE_HINT: Text = Text::new(
-    "The assignment fails, and its work so far is lost. The user can see the reason.",
-    "Der Auftrag schlägt fehl, und die bisherige Arbeit geht verloren. Die Begründung ist für das \
-     Konto sichtbar.",
-);
-const REASON: Text = Text::new("Reason", "Begründung");
-const ALREADY_ENDED: Text =
-    Text::new("The assignment had already ended.", "Der Auftrag war bereits beendet.");
-
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -297,3 +258,42 @@ fn failure_text(page: &PageContext, code: &str) -> String {
 
     page.t(text).to_owned()
 }
+
+const TITLE: Text = Text::new("Assignments", "Aufträge");
+const ALL_ASSIGNMENTS: Text = Text::new("All assignments", "Alle Aufträge");
+const INTRO: Text = Text::new(
+    "Long-running tasks that members hand over to operators. Only the members who own them can see \
+     their contents.",
+    "Länger laufende Aufgaben, die Mitglieder an Operatoren übergeben. Die Inhalte sehen nur die \
+     Mitglieder, denen sie gehören.",
+);
+const OFF: Text = Text::new(
+    "Assignments are turned off on this server. Earlier ones are still listed.",
+    "Aufträge sind auf diesem Server ausgeschaltet. Frühere sind weiterhin aufgeführt.",
+);
+const EMPTY: Text = Text::new(
+    "No assignments found. Grant an operator to a group so that its members can hand over tasks.",
+    "Keine Aufträge gefunden. Weisen Sie einer Gruppe einen Operator zu, damit ihre Mitglieder \
+     Aufgaben übergeben können.",
+);
+const SKILL: Text = Text::new("Skill", "Fähigkeit");
+const MODE: Text = Text::new("Mode", "Modus");
+const USER: Text = Text::new("User", "Konto");
+const STEPS: Text = Text::new("Steps", "Schritte");
+const TOKENS: Text = Text::new("Tokens", "Token");
+const ABANDONED: Text = Text::new("{} more without a result", "{} weitere ohne Ergebnis");
+const HANDED_OVER: Text = Text::new("Handed over", "Übergeben");
+const STARTED: Text = Text::new("Started", "Begonnen");
+const ENDED: Text = Text::new("Ended", "Beendet");
+const DURATION: Text = Text::new("Duration", "Dauer");
+const SECONDS: Text = Text::new("{} s", "{} s");
+const ALL: Text = Text::new("All", "Alle");
+const TERMINATE: Text = Text::new("End assignment", "Auftrag beenden");
+const TERMINATE_HINT: Text = Text::new(
+    "The assignment fails, and its work so far is lost. The user can see the reason.",
+    "Der Auftrag schlägt fehl, und die bisherige Arbeit geht verloren. Die Begründung ist für das \
+     Konto sichtbar.",
+);
+const REASON: Text = Text::new("Reason", "Begründung");
+const ALREADY_ENDED: Text =
+    Text::new("The assignment had already ended.", "Der Auftrag war bereits beendet.");

@@ -18,12 +18,6 @@ use crate::ui::{Cell, Field, Form, Text, format};
 
 /// Name of the field with the version of what a form changes.
 const VERSION: &str = "version";
-pub(super) const GROUPS: Text = Text::new("Groups", "Gruppen");
-pub(super) const CHANGED: Text = Text::new("Changed", "Geändert");
-pub(super) const SIZE: Text = Text::new("Size", "Größe");
-pub(super) const ACTIVE: Text = Text::new("Active", "Aktiv");
-pub(super) const INACTIVE: Text = Text::new("Inactive", "Inaktiv");
-const DELETED_ACCOUNT: Text = Text::new("Deleted account", "Gelöschtes Konto");
 
 /// Contents in a form that changes published content.
 pub(super) struct VersionedDraft<D> {
@@ -94,3 +88,10 @@ pub(super) fn time_cell(page: &PageContext, at: Timestamp) -> Cell {
 pub(super) fn day_cell(page: &PageContext, at: Timestamp) -> Cell {
     Cell::text(format::day(page.language, at)).sort_value(at.micros())
 }
+
+pub(super) const GROUPS: Text = Text::new("Groups", "Gruppen");
+pub(super) const CHANGED: Text = Text::new("Changed", "Geändert");
+pub(super) const SIZE: Text = Text::new("Size", "Größe");
+pub(super) const ACTIVE: Text = Text::new("Active", "Aktiv");
+pub(super) const INACTIVE: Text = Text::new("Inactive", "Inaktiv");
+const DELETED_ACCOUNT: Text = Text::new("Deleted account", "Gelöschtes Konto");

@@ -12,41 +12,6 @@ use crate::routes::pages::page;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Section, Text, View};
 
-const TITLE: Text = Text::new("Plugin signers", "Plugin-Signierer");
-const INTRO: Text = Text::new(
-    "Plugin packages must be signed with one of these certificates. Apps do not start any others.",
-    "Plugin-Pakete müssen mit einem dieser Zertifikate signiert sein. Andere starten die Apps \
-     nicht.",
-);
-const EMPTY: Text = Text::new(
-    "No signer is trusted yet. Add the certificate of whoever signs your plugins.",
-    "Noch ist kein Signierer vertrauenswürdig. Fügen Sie das Zertifikat der Stelle hinzu, die \
-     Ihre Plugins signiert.",
-);
-const THUMBPRINT: Text = Text::new("SHA-1 thumbprint", "SHA-1-Fingerabdruck");
-const ADDED: Text = Text::new("Added", "Hinzugefügt");
-const ADD: Text = Text::new("Add signer", "Signierer hinzufügen");
-const ADD_HINT: Text = Text::new(
-    "You vouch for the holder: code that they sign runs on the devices of members. The server \
-     checks neither the expiry nor the issuer of the certificate.",
-    "Sie bürgen für den Inhaber: Von ihm signierter Code läuft auf den Geräten der Mitglieder. \
-     Der Server prüft weder Ablauf noch Aussteller des Zertifikats.",
-);
-const NAME_HINT: Text = Text::new(
-    "If empty, the name in the certificate is used.",
-    "Ohne Angabe wird der Name im Zertifikat verwendet.",
-);
-const CERTIFICATE: Text = Text::new("Certificate", "Zertifikat");
-const CERTIFICATE_HINT: Text = Text::new(
-    "X.509 as PEM: the text from BEGIN CERTIFICATE to END CERTIFICATE.",
-    "X.509 als PEM: der Text von BEGIN CERTIFICATE bis END CERTIFICATE.",
-);
-const REMOVE: Text = Text::new("Remove signer", "Signierer entfernen");
-const REMOVE_HINT: Text = Text::new(
-    "Plugins that this signer signed stay, but apps no longer start them.",
-    "Plugins dieses Signierers bleiben erhalten, aber die Apps starten sie nicht mehr.",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/certificates", |it| it.to(list)),
@@ -135,3 +100,38 @@ async fn certificate_view(page: &PageContext, id: CertificateId) -> Result<View,
         .section(Section::new("certificate", "").facts(facts))
         .section(Section::new("remove", page.t(REMOVE)).intro(page.t(REMOVE_HINT)).form(remove)))
 }
+
+const TITLE: Text = Text::new("Plugin signers", "Plugin-Signierer");
+const INTRO: Text = Text::new(
+    "Plugin packages must be signed with one of these certificates. Apps do not start any others.",
+    "Plugin-Pakete müssen mit einem dieser Zertifikate signiert sein. Andere starten die Apps \
+     nicht.",
+);
+const EMPTY: Text = Text::new(
+    "No signer is trusted yet. Add the certificate of whoever signs your plugins.",
+    "Noch ist kein Signierer vertrauenswürdig. Fügen Sie das Zertifikat der Stelle hinzu, die \
+     Ihre Plugins signiert.",
+);
+const THUMBPRINT: Text = Text::new("SHA-1 thumbprint", "SHA-1-Fingerabdruck");
+const ADDED: Text = Text::new("Added", "Hinzugefügt");
+const ADD: Text = Text::new("Add signer", "Signierer hinzufügen");
+const ADD_HINT: Text = Text::new(
+    "You vouch for the holder: code that they sign runs on the devices of members. The server \
+     checks neither the expiry nor the issuer of the certificate.",
+    "Sie bürgen für den Inhaber: Von ihm signierter Code läuft auf den Geräten der Mitglieder. \
+     Der Server prüft weder Ablauf noch Aussteller des Zertifikats.",
+);
+const NAME_HINT: Text = Text::new(
+    "If empty, the name in the certificate is used.",
+    "Ohne Angabe wird der Name im Zertifikat verwendet.",
+);
+const CERTIFICATE: Text = Text::new("Certificate", "Zertifikat");
+const CERTIFICATE_HINT: Text = Text::new(
+    "X.509 as PEM: the text from BEGIN CERTIFICATE to END CERTIFICATE.",
+    "X.509 als PEM: der Text von BEGIN CERTIFICATE bis END CERTIFICATE.",
+);
+const REMOVE: Text = Text::new("Remove signer", "Signierer entfernen");
+const REMOVE_HINT: Text = Text::new(
+    "Plugins that this signer signed stay, but apps no longer start them.",
+    "Plugins dieses Signierers bleiben erhalten, aber die Apps starten sie nicht mehr.",
+);

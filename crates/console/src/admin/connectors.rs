@@ -19,54 +19,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Field, Form, Row, Section, Text, View, format};
 
-const TITLE: Text = Text::new("Connectors", "Konnektoren");
-const INTRO: Text = Text::new(
-    "A connector brings tools to the assistant: from pods, programs of yours that connect with its \
-     token, or from an MCP server.",
-    "Ein Konnektor stellt dem Assistenten Werkzeuge bereit: aus Pods, also eigenen Programmen, die \
-     sich mit seinem Token verbinden, oder von einem MCP-Server.",
-);
-const EMPTY: Text = Text::new(
-    "There is no connector yet. Create one, then start a pod with its token.",
-    "Es gibt noch keinen Konnektor. Erstellen Sie einen und starten Sie dann einen Pod mit dessen \
-     Token.",
-);
-const KIND: Text = Text::new("Type", "Typ");
-const PODS: Text = Text::new("Pods", "Pods");
-const MCP_SERVER: Text = Text::new("MCP server", "MCP-Server");
-const TOKEN: Text = Text::new("Token", "Token");
-const VALID_UNTIL: Text = Text::new("Valid until {}", "Gültig bis {}");
-const NO_TOKEN: Text = Text::new("No valid token", "Kein gültiges Token");
-const CONNECTED: Text = Text::new("Connected", "Verbunden");
-const NOT_CONNECTED: Text = Text::new("Not connected", "Nicht verbunden");
-const NEW_OF_PODS: Text = Text::new("New connector for pods", "Neuer Konnektor für Pods");
-const NEW_OF_PODS_HINT: Text =
-    Text::new("You get a token for your pods.", "Sie erhalten ein Token für Ihre Pods.");
-const SKILL: Text = Text::new("Skill that the pods run", "Fähigkeit, die die Pods ausführen");
-const SKILL_HINT: Text = Text::new(
-    "An operator is created for it, so that members can hand assignments over to the pods.",
-    "Dafür wird ein Operator erstellt, damit Mitglieder den Pods Aufträge übergeben können.",
-);
-const SKILL_FORM: Text = Text::new(
-    "Use 1 to 100 letters, digits, hyphens, dots and underscores.",
-    "Verwenden Sie 1 bis 100 Buchstaben ohne Umlaute, Ziffern, Bindestriche, Punkte und \
-     Unterstriche.",
-);
-const NEW_OF_MCP: Text =
-    Text::new("New connector for an MCP server", "Neuer Konnektor für einen MCP-Server");
-const NEW_OF_MCP_HINT: Text = Text::new(
-    "This server connects to it over streamable HTTP.",
-    "Dieser Server verbindet sich mit ihm über Streamable HTTP.",
-);
-const URL: Text = Text::new("URL", "URL");
-const BEARER: Text = Text::new("Access token of the MCP server", "Zugriffstoken des MCP-Servers");
-const BEARER_HINT: Text = Text::new(
-    "Stored encrypted, and never shown again.",
-    "Es wird verschlüsselt gespeichert und nie wieder angezeigt.",
-);
-const NEW: Text = Text::new("New connector", "Neuer Konnektor");
-const CREATE: Text = Text::new("Create connector", "Konnektor erstellen");
-
 type Handler = fn(actix_web::Route) -> actix_web::Route;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -237,3 +189,51 @@ async fn find(
     })
     .await
 }
+
+const TITLE: Text = Text::new("Connectors", "Konnektoren");
+const INTRO: Text = Text::new(
+    "A connector brings tools to the assistant: from pods, programs of yours that connect with its \
+     token, or from an MCP server.",
+    "Ein Konnektor stellt dem Assistenten Werkzeuge bereit: aus Pods, also eigenen Programmen, die \
+     sich mit seinem Token verbinden, oder von einem MCP-Server.",
+);
+const EMPTY: Text = Text::new(
+    "There is no connector yet. Create one, then start a pod with its token.",
+    "Es gibt noch keinen Konnektor. Erstellen Sie einen und starten Sie dann einen Pod mit dessen \
+     Token.",
+);
+const KIND: Text = Text::new("Type", "Typ");
+const PODS: Text = Text::new("Pods", "Pods");
+const MCP_SERVER: Text = Text::new("MCP server", "MCP-Server");
+const TOKEN: Text = Text::new("Token", "Token");
+const VALID_UNTIL: Text = Text::new("Valid until {}", "Gültig bis {}");
+const NO_TOKEN: Text = Text::new("No valid token", "Kein gültiges Token");
+const CONNECTED: Text = Text::new("Connected", "Verbunden");
+const NOT_CONNECTED: Text = Text::new("Not connected", "Nicht verbunden");
+const NEW_OF_PODS: Text = Text::new("New connector for pods", "Neuer Konnektor für Pods");
+const NEW_OF_PODS_HINT: Text =
+    Text::new("You get a token for your pods.", "Sie erhalten ein Token für Ihre Pods.");
+const SKILL: Text = Text::new("Skill that the pods run", "Fähigkeit, die die Pods ausführen");
+const SKILL_HINT: Text = Text::new(
+    "An operator is created for it, so that members can hand assignments over to the pods.",
+    "Dafür wird ein Operator erstellt, damit Mitglieder den Pods Aufträge übergeben können.",
+);
+const SKILL_FORM: Text = Text::new(
+    "Use 1 to 100 letters, digits, hyphens, dots and underscores.",
+    "Verwenden Sie 1 bis 100 Buchstaben ohne Umlaute, Ziffern, Bindestriche, Punkte und \
+     Unterstriche.",
+);
+const NEW_OF_MCP: Text =
+    Text::new("New connector for an MCP server", "Neuer Konnektor für einen MCP-Server");
+const NEW_OF_MCP_HINT: Text = Text::new(
+    "This server connects to it over streamable HTTP.",
+    "Dieser Server verbindet sich mit ihm über Streamable HTTP.",
+);
+const URL: Text = Text::new("URL", "URL");
+const BEARER: Text = Text::new("Access token of the MCP server", "Zugriffstoken des MCP-Servers");
+const BEARER_HINT: Text = Text::new(
+    "Stored encrypted, and never shown again.",
+    "Es wird verschlüsselt gespeichert und nie wieder angezeigt.",
+);
+const NEW: Text = Text::new("New connector", "Neuer Konnektor");
+const CREATE: Text = Text::new("Create connector", "Konnektor erstellen");

@@ -10,33 +10,6 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Row, Search, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Devices", "Geräte");
-const INTRO: Text = Text::new(
-    "Devices that hold or request the keys of end-to-end encrypted data. Administrators cannot \
-     read this data, and only its owner can remove a device: without the last device, the data may \
-     be lost.",
-    "Geräte, die die Schlüssel Ende-zu-Ende-verschlüsselter Daten haben oder anfordern. \
-     Administratoren können diese Daten nicht lesen, und nur die Person, der sie gehören, kann ein \
-     Gerät entfernen: Ohne das letzte Gerät können die Daten verloren sein.",
-);
-const OF_USER: Text = Text::new(
-    "Devices that hold the keys of the encrypted data. Only the user can remove one. To lock out a \
-     lost device, sign out all sessions.",
-    "Geräte, die die Schlüssel der verschlüsselten Daten haben. Nur die Person selbst kann eines \
-     entfernen. Um ein verlorenes Gerät auszusperren, melden Sie alle Sitzungen ab.",
-);
-const EMPTY: Text = Text::new(
-    "No devices yet. Users turn on end-to-end encryption in the Pia app.",
-    "Noch keine Geräte. Die Ende-zu-Ende-Verschlüsselung wird in der Pia-App eingeschaltet.",
-);
-const DEVICE: Text = Text::new("Device", "Gerät");
-const USER: Text = Text::new("User", "Konto");
-const ADDED: Text = Text::new("Added", "Hinzugefügt");
-const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
-const SEARCH: Text = Text::new("Email address or device", "E-Mail-Adresse oder Gerät");
-const ALL: Text = Text::new("All", "Alle");
-const VERSION: Text = Text::new("app {}", "App {}");
-
 pub(super) fn routes() -> Vec<Route> {
     vec![page("/admin/devices", |it| it.to(list))]
 }
@@ -132,3 +105,30 @@ fn search_form(page: &PageContext, status: Option<DeviceStatus>) -> Search {
         reset: is_filtered.then_some(reset),
     }
 }
+
+const TITLE: Text = Text::new("Devices", "Geräte");
+const INTRO: Text = Text::new(
+    "Devices that hold or request the keys of end-to-end encrypted data. Administrators cannot \
+     read this data, and only its owner can remove a device: without the last device, the data may \
+     be lost.",
+    "Geräte, die die Schlüssel Ende-zu-Ende-verschlüsselter Daten haben oder anfordern. \
+     Administratoren können diese Daten nicht lesen, und nur die Person, der sie gehören, kann ein \
+     Gerät entfernen: Ohne das letzte Gerät können die Daten verloren sein.",
+);
+const OF_USER: Text = Text::new(
+    "Devices that hold the keys of the encrypted data. Only the user can remove one. To lock out a \
+     lost device, sign out all sessions.",
+    "Geräte, die die Schlüssel der verschlüsselten Daten haben. Nur die Person selbst kann eines \
+     entfernen. Um ein verlorenes Gerät auszusperren, melden Sie alle Sitzungen ab.",
+);
+const EMPTY: Text = Text::new(
+    "No devices yet. Users turn on end-to-end encryption in the Pia app.",
+    "Noch keine Geräte. Die Ende-zu-Ende-Verschlüsselung wird in der Pia-App eingeschaltet.",
+);
+const DEVICE: Text = Text::new("Device", "Gerät");
+const USER: Text = Text::new("User", "Konto");
+const ADDED: Text = Text::new("Added", "Hinzugefügt");
+const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const SEARCH: Text = Text::new("Email address or device", "E-Mail-Adresse oder Gerät");
+const ALL: Text = Text::new("All", "Alle");
+const VERSION: Text = Text::new("app {}", "App {}");

@@ -16,41 +16,6 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View};
 
-const TITLE: Text = Text::new("Feedback", "Rückmeldungen");
-const INTRO: Text = Text::new(
-    "What members report about answers of the assistant.",
-    "Was Mitglieder zu Antworten des Assistenten melden.",
-);
-const EMPTY: Text = Text::new(
-    "No feedback yet. Members rate answers in their apps.",
-    "Noch keine Rückmeldungen. Mitglieder bewerten Antworten in ihren Apps.",
-);
-const REPORT: Text = Text::new("Report on an answer", "Rückmeldung zu einer Antwort");
-const RECEIVED: Text = Text::new("Received", "Eingegangen");
-const FROM: Text = Text::new("From", "Von");
-const RATING: Text = Text::new("Rating", "Bewertung");
-const COMMENT: Text = Text::new("Comment", "Kommentar");
-const NO_COMMENT: Text = Text::new("No comment", "Kein Kommentar");
-const ANSWER: Text = Text::new("Answer", "Antwort");
-const ANSWER_HINT: Text = Text::new(
-    "The member attached the text of the answer. It is deleted earlier than the report.",
-    "Das Mitglied hat den Text der Antwort beigefügt. Er wird früher gelöscht als die Rückmeldung.",
-);
-const OTHER_FIELDS: Text = Text::new("Other fields", "Weitere Angaben");
-const PRIVACY: Text = Text::new("Privacy concern", "Datenschutzbedenken");
-const TOKENIZED: Text = Text::new("Personal data replaced", "Personenbezogene Daten ersetzt");
-const MODEL: Text = Text::new("Model", "Modell");
-const ANSWERED: Text = Text::new("Answered", "Beantwortet");
-const APP: Text = Text::new("App version", "App-Version");
-const LOCALE: Text = Text::new("Language", "Sprache");
-const TRIAGE: Text = Text::new("Triage", "Bearbeitung");
-const NOTE: Text = Text::new("Note", "Notiz");
-const NOTE_HINT: Text = Text::new(
-    "For administrators, at most 4,000 characters.",
-    "Für Administratoren, höchstens 4.000 Zeichen.",
-);
-const ANY: Text = Text::new("All", "Alle");
-const FILTER: Text = Text::new("Filter", "Filtern");
 /// Maximum length of a comment in the list, in bytes.
 const EXCERPT_BYTES: usize = 160;
 
@@ -271,3 +236,39 @@ fn facts_section(
         None => section.paragraph(page.t(NO_COMMENT)),
     }
 }
+
+const TITLE: Text = Text::new("Feedback", "Rückmeldungen");
+const INTRO: Text = Text::new(
+    "What members report about answers of the assistant.",
+    "Was Mitglieder zu Antworten des Assistenten melden.",
+);
+const EMPTY: Text = Text::new(
+    "No feedback yet. Members rate answers in their apps.",
+    "Noch keine Rückmeldungen. Mitglieder bewerten Antworten in ihren Apps.",
+);
+const REPORT: Text = Text::new("Report on an answer", "Rückmeldung zu einer Antwort");
+const RECEIVED: Text = Text::new("Received", "Eingegangen");
+const FROM: Text = Text::new("From", "Von");
+const RATING: Text = Text::new("Rating", "Bewertung");
+const COMMENT: Text = Text::new("Comment", "Kommentar");
+const NO_COMMENT: Text = Text::new("No comment", "Kein Kommentar");
+const ANSWER: Text = Text::new("Answer", "Antwort");
+const ANSWER_HINT: Text = Text::new(
+    "The member attached the text of the answer. It is deleted earlier than the report.",
+    "Das Mitglied hat den Text der Antwort beigefügt. Er wird früher gelöscht als die Rückmeldung.",
+);
+const OTHER_FIELDS: Text = Text::new("Other fields", "Weitere Angaben");
+const PRIVACY: Text = Text::new("Privacy concern", "Datenschutzbedenken");
+const TOKENIZED: Text = Text::new("Personal data replaced", "Personenbezogene Daten ersetzt");
+const MODEL: Text = Text::new("Model", "Modell");
+const ANSWERED: Text = Text::new("Answered", "Beantwortet");
+const APP: Text = Text::new("App version", "App-Version");
+const LOCALE: Text = Text::new("Language", "Sprache");
+const TRIAGE: Text = Text::new("Triage", "Bearbeitung");
+const NOTE: Text = Text::new("Note", "Notiz");
+const NOTE_HINT: Text = Text::new(
+    "For administrators, at most 4,000 characters.",
+    "Für Administratoren, höchstens 4.000 Zeichen.",
+);
+const ANY: Text = Text::new("All", "Alle");
+const FILTER: Text = Text::new("Filter", "Filtern");

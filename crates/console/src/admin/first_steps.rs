@@ -27,16 +27,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
-pub(super) const TITLE: Text = Text::new("First steps", "Erste Schritte");
-const INTRO: Text = Text::new(
-    "What this server needs before people use it. You can leave this page at any time and continue \
-     later.",
-    "Was dieser Server braucht, bevor er genutzt wird. Sie können diese Seite jederzeit verlassen \
-     und später weitermachen.",
-);
-const STEP: Text = Text::new("Step", "Schritt");
-const ORIGIN: Text = Text::new("Source: {}", "Herkunft: {}");
-const SECRET_SET: Text = Text::new("Set, not displayed", "Gesetzt, nicht angezeigt");
 /// Path of the page.
 pub(super) const PATH: &str = "admin/first-steps";
 
@@ -319,3 +309,14 @@ impl StepState {
         Cell::badge(page.t(text), tone)
     }
 }
+
+pub(super) const TITLE: Text = Text::new("First steps", "Erste Schritte");
+const INTRO: Text = Text::new(
+    "What this server needs before people use it. You can leave this page at any time and continue \
+     later.",
+    "Was dieser Server braucht, bevor er genutzt wird. Sie können diese Seite jederzeit verlassen \
+     und später weitermachen.",
+);
+const STEP: Text = Text::new("Step", "Schritt");
+const ORIGIN: Text = Text::new("Source: {}", "Herkunft: {}");
+const SECRET_SET: Text = Text::new("Set, not displayed", "Gesetzt, nicht angezeigt");

@@ -9,9 +9,6 @@ use crate::page_context::PageContext;
 use crate::ui::form::SelectOption;
 use crate::ui::{Cell, Field, Text};
 
-/// Label of the groups that something is granted to.
-pub(super) const GROUPS: Text = Text::new("Groups", "Gruppen");
-
 /// Names of all groups, in order.
 pub(super) struct GroupNames(Vec<(GroupId, String)>);
 
@@ -76,3 +73,6 @@ pub(super) fn checked_groups(form: &FormFields) -> Vec<GroupId> {
 pub(super) fn parse_group(id: &str) -> Option<GroupId> {
     Uuid::try_parse(id).ok().map(GroupId)
 }
+
+/// Label of the groups that something is granted to.
+pub(super) const GROUPS: Text = Text::new("Groups", "Gruppen");

@@ -28,52 +28,6 @@ use crate::texts::common;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Groups", "Gruppen");
-const INTRO: Text = Text::new(
-    "A group decides which models, budgets, policies and knowledge its members have.",
-    "Eine Gruppe bestimmt, welche Modelle, Budgets, Richtlinien und welches Wissen ihre \
-     Mitglieder haben.",
-);
-const MEMBERS: Text = Text::new("Members", "Mitglieder");
-const NO_MEMBERS: Text = Text::new(
-    "No members yet. Administrators move users to this group.",
-    "Noch keine Mitglieder. Administratoren verschieben Konten in diese Gruppe.",
-);
-const ADD_MEMBER: Text = Text::new("Move user to this group", "Konto in diese Gruppe verschieben");
-const ADD_HINT: Text = Text::new(
-    "The user leaves their current group. From the next request they have the models, budgets, \
-     policy and knowledge of this one.",
-    "Das Konto verlässt seine bisherige Gruppe. Ab der nächsten Anfrage gelten Modelle, Budgets, \
-     Richtlinie und Wissen dieser Gruppe.",
-);
-const DEFAULT: Text = Text::new("Default group", "Standardgruppe");
-const NEW: Text = Text::new("New group", "Neue Gruppe");
-const CREATE: Text = Text::new("Create group", "Gruppe erstellen");
-const RENAME: Text = Text::new("Rename group", "Gruppe umbenennen");
-const DELETE_GROUP: Text = Text::new("Delete group", "Gruppe löschen");
-const DELETE_HINT: Text = Text::new(
-    "You can delete a group once it has no members, invitations, personas, plugins or knowledge \
-     bases. This can’t be undone.",
-    "Sie können eine Gruppe löschen, sobald sie keine Mitglieder, Einladungen, Personas, Plugins \
-     und Wissensdatenbanken hat. Das lässt sich nicht rückgängig machen.",
-);
-
-const POLICY: Text = Text::new("Client policy", "Client-Richtlinie");
-const POLICY_INTRO: Text = Text::new(
-    "Settings that the members’ apps apply with their next synchronisation.",
-    "Einstellungen, die die Apps der Mitglieder bei der nächsten Synchronisierung übernehmen.",
-);
-const NO_POLICY: Text = Text::new("None", "Keine");
-const ASSIGN: Text = Text::new("Assign policy", "Richtlinie zuweisen");
-const TOP_UP: Text = Text::new("Add credits", "Credits hinzufügen");
-const TOP_UP_INTRO: Text = Text::new(
-    "Added credits do not expire. Members use them once their weekly credits are used up.",
-    "Hinzugefügte Credits verfallen nicht. Mitglieder verbrauchen sie, sobald ihre Wochen-Credits \
-     aufgebraucht sind.",
-);
-const TOP_UP_CREDITS: Text = Text::new("Credits", "Credits");
-const TOP_UP_LOG: Text = Text::new("Top-ups in the audit log", "Aufladungen im Audit-Protokoll");
-
 pub(super) fn routes() -> Vec<Route> {
     let changing = |route| Route { feature: Some(Feature::GroupManagement), ..route };
     vec![
@@ -367,3 +321,49 @@ fn delete_section(page: &PageContext, path: &str) -> Section {
     let form = Form::new(format!("{path}/delete"), page.t(DELETE_GROUP)).danger();
     Section::new("delete", page.t(DELETE_GROUP)).intro(page.t(DELETE_HINT)).form(form)
 }
+
+const TITLE: Text = Text::new("Groups", "Gruppen");
+const INTRO: Text = Text::new(
+    "A group decides which models, budgets, policies and knowledge its members have.",
+    "Eine Gruppe bestimmt, welche Modelle, Budgets, Richtlinien und welches Wissen ihre \
+     Mitglieder haben.",
+);
+const MEMBERS: Text = Text::new("Members", "Mitglieder");
+const NO_MEMBERS: Text = Text::new(
+    "No members yet. Administrators move users to this group.",
+    "Noch keine Mitglieder. Administratoren verschieben Konten in diese Gruppe.",
+);
+const ADD_MEMBER: Text = Text::new("Move user to this group", "Konto in diese Gruppe verschieben");
+const ADD_HINT: Text = Text::new(
+    "The user leaves their current group. From the next request they have the models, budgets, \
+     policy and knowledge of this one.",
+    "Das Konto verlässt seine bisherige Gruppe. Ab der nächsten Anfrage gelten Modelle, Budgets, \
+     Richtlinie und Wissen dieser Gruppe.",
+);
+const DEFAULT: Text = Text::new("Default group", "Standardgruppe");
+const NEW: Text = Text::new("New group", "Neue Gruppe");
+const CREATE: Text = Text::new("Create group", "Gruppe erstellen");
+const RENAME: Text = Text::new("Rename group", "Gruppe umbenennen");
+const DELETE_GROUP: Text = Text::new("Delete group", "Gruppe löschen");
+const DELETE_HINT: Text = Text::new(
+    "You can delete a group once it has no members, invitations, personas, plugins or knowledge \
+     bases. This can’t be undone.",
+    "Sie können eine Gruppe löschen, sobald sie keine Mitglieder, Einladungen, Personas, Plugins \
+     und Wissensdatenbanken hat. Das lässt sich nicht rückgängig machen.",
+);
+
+const POLICY: Text = Text::new("Client policy", "Client-Richtlinie");
+const POLICY_INTRO: Text = Text::new(
+    "Settings that the members’ apps apply with their next synchronisation.",
+    "Einstellungen, die die Apps der Mitglieder bei der nächsten Synchronisierung übernehmen.",
+);
+const NO_POLICY: Text = Text::new("None", "Keine");
+const ASSIGN: Text = Text::new("Assign policy", "Richtlinie zuweisen");
+const TOP_UP: Text = Text::new("Add credits", "Credits hinzufügen");
+const TOP_UP_INTRO: Text = Text::new(
+    "Added credits do not expire. Members use them once their weekly credits are used up.",
+    "Hinzugefügte Credits verfallen nicht. Mitglieder verbrauchen sie, sobald ihre Wochen-Credits \
+     aufgebraucht sind.",
+);
+const TOP_UP_CREDITS: Text = Text::new("Credits", "Credits");
+const TOP_UP_LOG: Text = Text::new("Top-ups in the audit log", "Aufladungen im Audit-Protokoll");

@@ -16,40 +16,6 @@ use crate::texts::field_errors::field_error;
 use crate::ui::view::SectionPart;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Invitations", "Einladungen");
-const INTRO: Text = Text::new(
-    "An invitation lets someone create an account, even if registration is closed.",
-    "Mit einer Einladung kann jemand ein Konto erstellen, auch wenn die Registrierung geschlossen \
-     ist.",
-);
-const EMPTY: Text = Text::new(
-    "No open invitations. Invite someone below.",
-    "Keine offenen Einladungen. Laden Sie unten jemanden ein.",
-);
-const ANYONE: Text = Text::new("Anyone with the link", "Alle mit dem Link");
-const ADDRESS_HINT: Text = Text::new(
-    "The invitation is emailed there, and works for this address only. Leave empty for a link \
-     that anyone can use once.",
-    "Die Einladung geht per E-Mail dorthin und gilt nur für diese Adresse. Leer lassen für einen \
-     Link, den eine beliebige Person einmal benutzen kann.",
-);
-const GROUP: Text = Text::new("Group", "Gruppe");
-const DEFAULT_GROUP: Text = Text::new("Default group", "Standardgruppe");
-const VALID_FOR: Text = Text::new("Valid for", "Gültig für");
-const DAYS: Text = Text::new("{} days", "{} Tage");
-const ONE_DAY: Text = Text::new("1 day", "1 Tag");
-const EXPIRES: Text = Text::new("Expires", "Läuft ab");
-const NEW: Text = Text::new("Invite someone", "Jemanden einladen");
-const INVITE: Text = Text::new("Create invitation", "Einladung erstellen");
-const REVOKE: Text = Text::new("Revoke", "Widerrufen");
-const CREATED: Text = Text::new("Your new invitation", "Ihre neue Einladung");
-const LINK: Text = Text::new("Link to register", "Link zum Registrieren");
-const ONCE: Text = Text::new(
-    "Copy the link now if you want to pass it on. It is not shown again.",
-    "Kopieren Sie den Link jetzt, wenn Sie ihn weitergeben möchten. Er wird nicht noch einmal \
-     angezeigt.",
-);
-
 const PATH: &str = "admin/invitations";
 /// Numbers of days to choose from, of those that an invitation may be valid for.
 const LIFETIMES: [u16; 4] = [1, DEFAULT_INVITATION_DAYS, 30, 90];
@@ -199,3 +165,37 @@ fn invitation_row(page: &PageContext, entry: &InvitationEntry, groups: &[GroupEn
     ])
     .form(revoke.about(email).danger())
 }
+
+const TITLE: Text = Text::new("Invitations", "Einladungen");
+const INTRO: Text = Text::new(
+    "An invitation lets someone create an account, even if registration is closed.",
+    "Mit einer Einladung kann jemand ein Konto erstellen, auch wenn die Registrierung geschlossen \
+     ist.",
+);
+const EMPTY: Text = Text::new(
+    "No open invitations. Invite someone below.",
+    "Keine offenen Einladungen. Laden Sie unten jemanden ein.",
+);
+const ANYONE: Text = Text::new("Anyone with the link", "Alle mit dem Link");
+const ADDRESS_HINT: Text = Text::new(
+    "The invitation is emailed there, and works for this address only. Leave empty for a link \
+     that anyone can use once.",
+    "Die Einladung geht per E-Mail dorthin und gilt nur für diese Adresse. Leer lassen für einen \
+     Link, den eine beliebige Person einmal benutzen kann.",
+);
+const GROUP: Text = Text::new("Group", "Gruppe");
+const DEFAULT_GROUP: Text = Text::new("Default group", "Standardgruppe");
+const VALID_FOR: Text = Text::new("Valid for", "Gültig für");
+const DAYS: Text = Text::new("{} days", "{} Tage");
+const ONE_DAY: Text = Text::new("1 day", "1 Tag");
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
+const NEW: Text = Text::new("Invite someone", "Jemanden einladen");
+const INVITE: Text = Text::new("Create invitation", "Einladung erstellen");
+const REVOKE: Text = Text::new("Revoke", "Widerrufen");
+const CREATED: Text = Text::new("Your new invitation", "Ihre neue Einladung");
+const LINK: Text = Text::new("Link to register", "Link zum Registrieren");
+const ONCE: Text = Text::new(
+    "Copy the link now if you want to pass it on. It is not shown again.",
+    "Kopieren Sie den Link jetzt, wenn Sie ihn weitergeben möchten. Er wird nicht noch einmal \
+     angezeigt.",
+);

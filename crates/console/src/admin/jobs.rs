@@ -11,26 +11,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Maintenance", "Wartung");
-const INTRO: Text = Text::new(
-    "Every ten minutes, each instance of the server deletes data that has expired. The table shows \
-     the most recent run of each task.",
-    "Alle zehn Minuten löscht jede Instanz des Servers abgelaufene Daten. Die Tabelle zeigt den \
-     letzten Lauf jeder Aufgabe.",
-);
-const TASK: Text = Text::new("Task", "Aufgabe");
-const STARTED: Text = Text::new("Last started", "Zuletzt begonnen");
-const FINISHED: Text = Text::new("Last finished", "Zuletzt beendet");
-const INSTANCE: Text = Text::new("Instance", "Instanz");
-const INSTANCE_HINT: Text = Text::new(
-    "Instances are named by host and process ID.",
-    "Instanzen sind nach Rechner und Prozess-ID benannt.",
-);
-const NOT_RUN: Text = Text::new("Not run yet", "Noch nicht gelaufen");
-const RUNNING: Text = Text::new("Running", "Läuft");
-const COMPLETED: Text = Text::new("Completed", "Abgeschlossen");
-const FAILED: Text = Text::new("Failed", "Fehlgeschlagen");
-
 pub(super) fn routes() -> Vec<Route> {
     vec![page("/admin/jobs", |it| it.to(list))]
 }
@@ -123,3 +103,23 @@ pub(super) fn task_text(task: MaintenanceKind) -> Text {
         ),
     }
 }
+
+const TITLE: Text = Text::new("Maintenance", "Wartung");
+const INTRO: Text = Text::new(
+    "Every ten minutes, each instance of the server deletes data that has expired. The table shows \
+     the most recent run of each task.",
+    "Alle zehn Minuten löscht jede Instanz des Servers abgelaufene Daten. Die Tabelle zeigt den \
+     letzten Lauf jeder Aufgabe.",
+);
+const TASK: Text = Text::new("Task", "Aufgabe");
+const STARTED: Text = Text::new("Last started", "Zuletzt begonnen");
+const FINISHED: Text = Text::new("Last finished", "Zuletzt beendet");
+const INSTANCE: Text = Text::new("Instance", "Instanz");
+const INSTANCE_HINT: Text = Text::new(
+    "Instances are named by host and process ID.",
+    "Instanzen sind nach Rechner und Prozess-ID benannt.",
+);
+const NOT_RUN: Text = Text::new("Not run yet", "Noch nicht gelaufen");
+const RUNNING: Text = Text::new("Running", "Läuft");
+const COMPLETED: Text = Text::new("Completed", "Abgeschlossen");
+const FAILED: Text = Text::new("Failed", "Fehlgeschlagen");

@@ -21,39 +21,6 @@ use crate::routes::pages::{form, page_for};
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Knowledge", "Wissen");
-const INTRO: Text = Text::new(
-    "The assistant answers members’ questions from the documents in the knowledge bases of their \
-     groups.",
-    "Der Assistent beantwortet Fragen der Mitglieder aus den Dokumenten in den Wissensdatenbanken \
-     ihrer Gruppen.",
-);
-const OFF: Text = Text::new(
-    "Knowledge is turned off on this server: documents are neither added nor searched.",
-    "Wissen ist auf diesem Server ausgeschaltet: Dokumente werden weder aufgenommen noch \
-     durchsucht.",
-);
-const EMPTY: Text = Text::new(
-    "There is no knowledge base yet. Create one, then add documents.",
-    "Es gibt noch keine Wissensdatenbank. Erstellen Sie eine und fügen Sie dann Dokumente hinzu.",
-);
-const EMPTY_OF_GROUP: Text = Text::new(
-    "Your group has no knowledge base. An administrator can create one.",
-    "Ihre Gruppe hat keine Wissensdatenbank. Eine Administratorin oder ein Administrator kann \
-     eine erstellen.",
-);
-const OWNER: Text = Text::new("Group", "Gruppe");
-const OWNER_HINT: Text = Text::new(
-    "Documents count against this group’s quotas. You can share the knowledge base with other \
-     groups later.",
-    "Die Dokumente zählen zu den Kontingenten dieser Gruppe. Sie können die Wissensdatenbank \
-     später mit anderen Gruppen teilen.",
-);
-const SHARED_WITH: Text = Text::new("Shared with", "Geteilt mit");
-const DOCUMENTS: Text = Text::new("Documents", "Dokumente");
-const NEW: Text = Text::new("New knowledge base", "Neue Wissensdatenbank");
-const CREATE: Text = Text::new("Create knowledge base", "Wissensdatenbank erstellen");
-
 type Handler = fn(actix_web::Route) -> actix_web::Route;
 
 /// Roles that manage knowledge bases.
@@ -202,3 +169,36 @@ fn admin_row(page: &PageContext, entry: &KnowledgeBaseEntry, groups: &GroupNames
     ];
     base_row(entry, cells)
 }
+
+const TITLE: Text = Text::new("Knowledge", "Wissen");
+const INTRO: Text = Text::new(
+    "The assistant answers members’ questions from the documents in the knowledge bases of their \
+     groups.",
+    "Der Assistent beantwortet Fragen der Mitglieder aus den Dokumenten in den Wissensdatenbanken \
+     ihrer Gruppen.",
+);
+const OFF: Text = Text::new(
+    "Knowledge is turned off on this server: documents are neither added nor searched.",
+    "Wissen ist auf diesem Server ausgeschaltet: Dokumente werden weder aufgenommen noch \
+     durchsucht.",
+);
+const EMPTY: Text = Text::new(
+    "There is no knowledge base yet. Create one, then add documents.",
+    "Es gibt noch keine Wissensdatenbank. Erstellen Sie eine und fügen Sie dann Dokumente hinzu.",
+);
+const EMPTY_OF_GROUP: Text = Text::new(
+    "Your group has no knowledge base. An administrator can create one.",
+    "Ihre Gruppe hat keine Wissensdatenbank. Eine Administratorin oder ein Administrator kann \
+     eine erstellen.",
+);
+const OWNER: Text = Text::new("Group", "Gruppe");
+const OWNER_HINT: Text = Text::new(
+    "Documents count against this group’s quotas. You can share the knowledge base with other \
+     groups later.",
+    "Die Dokumente zählen zu den Kontingenten dieser Gruppe. Sie können die Wissensdatenbank \
+     später mit anderen Gruppen teilen.",
+);
+const SHARED_WITH: Text = Text::new("Shared with", "Geteilt mit");
+const DOCUMENTS: Text = Text::new("Documents", "Dokumente");
+const NEW: Text = Text::new("New knowledge base", "Neue Wissensdatenbank");
+const CREATE: Text = Text::new("Create knowledge base", "Wissensdatenbank erstellen");

@@ -11,40 +11,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Licence", "Lizenz");
-const LICENSEE: Text = Text::new("Licensee", "Lizenznehmer");
-const EDITION: Text = Text::new("Edition", "Edition");
-const ISSUED: Text = Text::new("Issued", "Ausgestellt");
-const EXPIRES: Text = Text::new("Expires", "Läuft ab");
-const USERS: Text = Text::new("Active accounts", "Aktive Konten");
-const ADMINS: Text = Text::new("Administrators", "Administratoren");
-const ACCOUNTS: Text = Text::new("Accounts on this server", "Konten auf diesem Server");
-const ACCOUNTS_HINT: Text = Text::new("Including deactivated ones", "Einschließlich deaktivierter");
-const UP_TO: Text = Text::new("Up to {}", "Bis zu {}");
-const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
-const IN_FORCE: Text = Text::new("Valid", "Gültig");
-const EXPIRES_SOON: Text = Text::new("Expires soon", "Läuft bald ab");
-const EXPIRED: Text = Text::new("Expired", "Abgelaufen");
-const FEATURES: Text = Text::new("Features", "Funktionen");
-const FEATURE: Text = Text::new("Feature", "Funktion");
-const INCLUDED: Text = Text::new("Included", "Enthalten");
-const NOT_INCLUDED: Text = Text::new("Not included", "Nicht enthalten");
-const NO_LICENCE: Text = Text::new(
-    "There is no valid licence. Install one on the setup page.",
-    "Es gibt keine gültige Lizenz. Installieren Sie eine auf der Einrichtungsseite.",
-);
-const REPLACE: Text = Text::new("Replace licence", "Lizenz ersetzen");
-const REPLACE_HINT: Text = Text::new(
-    "The new licence takes effect at once, without a restart, and replaces the file at \
-     License:Path. Replace it on instances that do not share this file, too.",
-    "Die neue Lizenz gilt sofort, ohne Neustart, und ersetzt die Datei unter License:Path. \
-     Ersetzen Sie sie auch auf Instanzen, die diese Datei nicht teilen.",
-);
-const LICENCE_TEXT: Text = Text::new("Licence", "Lizenz");
-const LICENCE_TEXT_HINT: Text = Text::new(
-    "The whole text of the licence file, which begins with pia-license-v1.",
-    "Der ganze Text der Lizenzdatei, der mit pia-license-v1 beginnt.",
-);
 /// Path of the page.
 pub(super) const PATH: &str = "admin/licence";
 
@@ -204,3 +170,38 @@ fn feature_purpose(feature: Feature) -> Text {
         ),
     }
 }
+
+const TITLE: Text = Text::new("Licence", "Lizenz");
+const LICENSEE: Text = Text::new("Licensee", "Lizenznehmer");
+const EDITION: Text = Text::new("Edition", "Edition");
+const ISSUED: Text = Text::new("Issued", "Ausgestellt");
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
+const USERS: Text = Text::new("Active accounts", "Aktive Konten");
+const ADMINS: Text = Text::new("Administrators", "Administratoren");
+const ACCOUNTS: Text = Text::new("Accounts on this server", "Konten auf diesem Server");
+const ACCOUNTS_HINT: Text = Text::new("Including deactivated ones", "Einschließlich deaktivierter");
+const UP_TO: Text = Text::new("Up to {}", "Bis zu {}");
+const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
+const IN_FORCE: Text = Text::new("Valid", "Gültig");
+const EXPIRES_SOON: Text = Text::new("Expires soon", "Läuft bald ab");
+const EXPIRED: Text = Text::new("Expired", "Abgelaufen");
+const FEATURES: Text = Text::new("Features", "Funktionen");
+const FEATURE: Text = Text::new("Feature", "Funktion");
+const INCLUDED: Text = Text::new("Included", "Enthalten");
+const NOT_INCLUDED: Text = Text::new("Not included", "Nicht enthalten");
+const NO_LICENCE: Text = Text::new(
+    "There is no valid licence. Install one on the setup page.",
+    "Es gibt keine gültige Lizenz. Installieren Sie eine auf der Einrichtungsseite.",
+);
+const REPLACE: Text = Text::new("Replace licence", "Lizenz ersetzen");
+const REPLACE_HINT: Text = Text::new(
+    "The new licence takes effect at once, without a restart, and replaces the file at \
+     License:Path. Replace it on instances that do not share this file, too.",
+    "Die neue Lizenz gilt sofort, ohne Neustart, und ersetzt die Datei unter License:Path. \
+     Ersetzen Sie sie auch auf Instanzen, die diese Datei nicht teilen.",
+);
+const LICENCE_TEXT: Text = Text::new("Licence", "Lizenz");
+const LICENCE_TEXT_HINT: Text = Text::new(
+    "The whole text of the licence file, which begins with pia-license-v1.",
+    "Der ganze Text der Lizenzdatei, der mit pia-license-v1 beginnt.",
+);

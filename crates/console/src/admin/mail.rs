@@ -16,46 +16,6 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Email", "E-Mail");
-const INTRO: Text = Text::new(
-    "Emails that are waiting to be sent or could not be sent. Sent emails are deleted at once.",
-    "E-Mails, die auf den Versand warten, und solche, die sich nicht senden ließen. Gesendete \
-     werden sofort gelöscht.",
-);
-const EMPTY: Text = Text::new(
-    "No email is waiting, and none has failed.",
-    "Keine E-Mail wartet, und keine ist fehlgeschlagen.",
-);
-const RELAY: Text = Text::new("Mail server", "Mailserver");
-const CONFIGURED: Text = Text::new("Configured", "Eingerichtet");
-const NOT_CONFIGURED: Text = Text::new("Not configured", "Nicht eingerichtet");
-const NOT_CONFIGURED_HINT: Text = Text::new(
-    "No emails are sent. Set up a mail server under First steps.",
-    "Es werden keine E-Mails gesendet. Richten Sie unter „Erste Schritte“ einen Mailserver ein.",
-);
-const QUEUE: Text = Text::new("Outbox", "Postausgang");
-const SENT: Text = Text::new("Sent", "Gesendet");
-const SENT_HINT: Text = Text::new(
-    "By this instance of the server, since it started",
-    "Von dieser Instanz des Servers seit ihrem Start",
-);
-const TEST: Text = Text::new("Test", "Test");
-const TEST_INTRO: Text = Text::new(
-    "Sends an email to your own address, in the same way as all others.",
-    "Sendet eine E-Mail an Ihre eigene Adresse, auf demselben Weg wie alle anderen.",
-);
-const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
-const SETTINGS: Text = Text::new("Change email settings", "E-Mail-Einstellungen ändern");
-const KIND: Text = Text::new("Email", "E-Mail");
-const TO: Text = Text::new("To", "An");
-const ERASED: Text = Text::new("Erased", "Gelöscht");
-const CURRENT_ADDRESS: Text =
-    Text::new("Current address of the account", "Aktuelle Adresse des Kontos");
-const QUEUED: Text = Text::new("Queued", "In der Warteschlange seit");
-const NEXT: Text = Text::new("Next attempt", "Nächster Versuch");
-const SENDING: Text = Text::new("Being sent", "Wird gesendet");
-const ALL: Text = Text::new("All", "Alle");
-
 pub(super) fn routes() -> Vec<Route> {
     let mut routes = vec![
         page("/admin/mail", |it| it.to(list)),
@@ -231,3 +191,43 @@ fn search_form(
         reset: is_filtered.then_some(reset),
     }
 }
+
+const TITLE: Text = Text::new("Email", "E-Mail");
+const INTRO: Text = Text::new(
+    "Emails that are waiting to be sent or could not be sent. Sent emails are deleted at once.",
+    "E-Mails, die auf den Versand warten, und solche, die sich nicht senden ließen. Gesendete \
+     werden sofort gelöscht.",
+);
+const EMPTY: Text = Text::new(
+    "No email is waiting, and none has failed.",
+    "Keine E-Mail wartet, und keine ist fehlgeschlagen.",
+);
+const RELAY: Text = Text::new("Mail server", "Mailserver");
+const CONFIGURED: Text = Text::new("Configured", "Eingerichtet");
+const NOT_CONFIGURED: Text = Text::new("Not configured", "Nicht eingerichtet");
+const NOT_CONFIGURED_HINT: Text = Text::new(
+    "No emails are sent. Set up a mail server under First steps.",
+    "Es werden keine E-Mails gesendet. Richten Sie unter „Erste Schritte“ einen Mailserver ein.",
+);
+const QUEUE: Text = Text::new("Outbox", "Postausgang");
+const SENT: Text = Text::new("Sent", "Gesendet");
+const SENT_HINT: Text = Text::new(
+    "By this instance of the server, since it started",
+    "Von dieser Instanz des Servers seit ihrem Start",
+);
+const TEST: Text = Text::new("Test", "Test");
+const TEST_INTRO: Text = Text::new(
+    "Sends an email to your own address, in the same way as all others.",
+    "Sendet eine E-Mail an Ihre eigene Adresse, auf demselben Weg wie alle anderen.",
+);
+const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
+const SETTINGS: Text = Text::new("Change email settings", "E-Mail-Einstellungen ändern");
+const KIND: Text = Text::new("Email", "E-Mail");
+const TO: Text = Text::new("To", "An");
+const ERASED: Text = Text::new("Erased", "Gelöscht");
+const CURRENT_ADDRESS: Text =
+    Text::new("Current address of the account", "Aktuelle Adresse des Kontos");
+const QUEUED: Text = Text::new("Queued", "In der Warteschlange seit");
+const NEXT: Text = Text::new("Next attempt", "Nächster Versuch");
+const SENDING: Text = Text::new("Being sent", "Wird gesendet");
+const ALL: Text = Text::new("All", "Alle");

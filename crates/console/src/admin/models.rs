@@ -18,65 +18,6 @@ use crate::routes::pages::{form, page};
 use crate::ui::view::Link;
 use crate::ui::{Cell, Row, Section, Text, View, format};
 
-const TITLE: Text = Text::new("Models", "Modelle");
-const INTRO: Text = Text::new(
-    "The models that this server calls. Open one to test it and to see its limits. The first one is \
-     set up under First steps, more under Ai:Providers in a settings file.",
-    "Die Modelle, die dieser Server aufruft. Öffnen Sie eines, um es zu testen oder seine Limits zu \
-     sehen. Das erste richten Sie unter „Erste Schritte“ ein, weitere unter Ai:Providers in einer \
-     Einstellungsdatei.",
-);
-const EMPTY: Text = Text::new(
-    "No model is configured. Set one up under First steps, or add entries under Ai:Providers.",
-    "Kein Modell ist eingerichtet. Richten Sie eines unter „Erste Schritte“ ein oder ergänzen Sie \
-     Einträge unter Ai:Providers.",
-);
-const MODEL: Text = Text::new("Model", "Modell");
-const PROVIDER: Text = Text::new("Provider", "Anbieter");
-const USED_FOR: Text = Text::new("Used for", "Verwendung");
-const PRICE: Text = Text::new("Credits per million tokens", "Credits je Million Token");
-const PRICES: Text = Text::new("{} in, {} out", "{} Eingabe, {} Ausgabe");
-const LAST_CALL: Text = Text::new("Last call", "Letzter Aufruf");
-const CHATS: Text = Text::new("Chats, if a group chooses it", "Chats, wenn eine Gruppe es wählt");
-const EMBEDDINGS: Text = Text::new("Embeddings", "Embeddings");
-const WEB_SEARCH: Text = Text::new("Web search", "Websuche");
-const CAPABILITIES: Text = Text::new("Capabilities", "Fähigkeiten");
-const PICTURES: Text = Text::new("Images", "Bilder");
-const OWN_SEARCH: Text = Text::new("Built-in web search", "Integrierte Websuche");
-const SEARCHES_WITH: Text = Text::new("Web search by {}", "Websuche über {}");
-const SEES_WITH: Text = Text::new("Images by {}", "Bilder über {}");
-const REASONING: Text = Text::new("Reasoning effort: {}", "Denkaufwand: {}");
-const TOOLS: Text = Text::new("Tools of the provider: {}", "Werkzeuge des Anbieters: {}");
-const FALLBACKS: Text = Text::new("Fallbacks", "Ersatzmodelle");
-const KEYS: Text = Text::new("API keys", "API-Schlüssel");
-const RATES: Text = Text::new("Prices", "Preise");
-const RATES_HINT: Text = Text::new("Credits per million tokens.", "Credits je Million Token.");
-const INPUT: Text = Text::new("Input", "Eingabe");
-const CACHED: Text = Text::new("Cached input", "Eingabe aus dem Cache");
-const OUTPUT: Text = Text::new("Output", "Ausgabe");
-const TOOL_TOKENS: Text =
-    Text::new("Tokens of the provider’s tools", "Token der Werkzeuge des Anbieters");
-const LIMITS: Text = Text::new("Limits", "Limits");
-const LIMITS_HINT: Text = Text::new(
-    "All instances of the server share them.",
-    "Alle Instanzen des Servers teilen sie sich.",
-);
-const REQUESTS: Text = Text::new("Calls per minute", "Aufrufe pro Minute");
-const TOKENS: Text = Text::new("Tokens per minute", "Token pro Minute");
-const CONCURRENT: Text = Text::new("Open calls", "Offene Aufrufe");
-const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
-const CONFIGURATION: Text = Text::new("Configuration", "Konfiguration");
-const SOURCE: Text = Text::new("Configured under", "Konfiguriert unter");
-const RESTART: Text = Text::new(
-    "In files or the environment. Changes take effect after a restart.",
-    "In Dateien oder der Umgebung. Änderungen wirken nach einem Neustart.",
-);
-const RELOADED: Text = Text::new(
-    "In files, in the environment or on the settings page. Changes take effect at once.",
-    "In Dateien, der Umgebung oder auf der Seite „Einstellungen“. Änderungen wirken sofort.",
-);
-const OPEN_SETTINGS: Text = Text::new("Show these settings", "Diese Einstellungen anzeigen");
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/models", |it| it.to(list)),
@@ -293,3 +234,62 @@ fn source_section(page: &PageContext, entry: &ModelEntry) -> Section {
     let path = format!("admin/settings?search={}", path_segment(&format!("{key}:")));
     section.links(vec![Link { label: page.t(OPEN_SETTINGS).to_owned(), path }])
 }
+
+const TITLE: Text = Text::new("Models", "Modelle");
+const INTRO: Text = Text::new(
+    "The models that this server calls. Open one to test it and to see its limits. The first one is \
+     set up under First steps, more under Ai:Providers in a settings file.",
+    "Die Modelle, die dieser Server aufruft. Öffnen Sie eines, um es zu testen oder seine Limits zu \
+     sehen. Das erste richten Sie unter „Erste Schritte“ ein, weitere unter Ai:Providers in einer \
+     Einstellungsdatei.",
+);
+const EMPTY: Text = Text::new(
+    "No model is configured. Set one up under First steps, or add entries under Ai:Providers.",
+    "Kein Modell ist eingerichtet. Richten Sie eines unter „Erste Schritte“ ein oder ergänzen Sie \
+     Einträge unter Ai:Providers.",
+);
+const MODEL: Text = Text::new("Model", "Modell");
+const PROVIDER: Text = Text::new("Provider", "Anbieter");
+const USED_FOR: Text = Text::new("Used for", "Verwendung");
+const PRICE: Text = Text::new("Credits per million tokens", "Credits je Million Token");
+const PRICES: Text = Text::new("{} in, {} out", "{} Eingabe, {} Ausgabe");
+const LAST_CALL: Text = Text::new("Last call", "Letzter Aufruf");
+const CHATS: Text = Text::new("Chats, if a group chooses it", "Chats, wenn eine Gruppe es wählt");
+const EMBEDDINGS: Text = Text::new("Embeddings", "Embeddings");
+const WEB_SEARCH: Text = Text::new("Web search", "Websuche");
+const CAPABILITIES: Text = Text::new("Capabilities", "Fähigkeiten");
+const PICTURES: Text = Text::new("Images", "Bilder");
+const OWN_SEARCH: Text = Text::new("Built-in web search", "Integrierte Websuche");
+const SEARCHES_WITH: Text = Text::new("Web search by {}", "Websuche über {}");
+const SEES_WITH: Text = Text::new("Images by {}", "Bilder über {}");
+const REASONING: Text = Text::new("Reasoning effort: {}", "Denkaufwand: {}");
+const TOOLS: Text = Text::new("Tools of the provider: {}", "Werkzeuge des Anbieters: {}");
+const FALLBACKS: Text = Text::new("Fallbacks", "Ersatzmodelle");
+const KEYS: Text = Text::new("API keys", "API-Schlüssel");
+const RATES: Text = Text::new("Prices", "Preise");
+const RATES_HINT: Text = Text::new("Credits per million tokens.", "Credits je Million Token.");
+const INPUT: Text = Text::new("Input", "Eingabe");
+const CACHED: Text = Text::new("Cached input", "Eingabe aus dem Cache");
+const OUTPUT: Text = Text::new("Output", "Ausgabe");
+const TOOL_TOKENS: Text =
+    Text::new("Tokens of the provider’s tools", "Token der Werkzeuge des Anbieters");
+const LIMITS: Text = Text::new("Limits", "Limits");
+const LIMITS_HINT: Text = Text::new(
+    "All instances of the server share them.",
+    "Alle Instanzen des Servers teilen sie sich.",
+);
+const REQUESTS: Text = Text::new("Calls per minute", "Aufrufe pro Minute");
+const TOKENS: Text = Text::new("Tokens per minute", "Token pro Minute");
+const CONCURRENT: Text = Text::new("Open calls", "Offene Aufrufe");
+const UNLIMITED: Text = Text::new("Unlimited", "Unbegrenzt");
+const CONFIGURATION: Text = Text::new("Configuration", "Konfiguration");
+const SOURCE: Text = Text::new("Configured under", "Konfiguriert unter");
+const RESTART: Text = Text::new(
+    "In files or the environment. Changes take effect after a restart.",
+    "In Dateien oder der Umgebung. Änderungen wirken nach einem Neustart.",
+);
+const RELOADED: Text = Text::new(
+    "In files, in the environment or on the settings page. Changes take effect at once.",
+    "In Dateien, der Umgebung oder auf der Seite „Einstellungen“. Änderungen wirken sofort.",
+);
+const OPEN_SETTINGS: Text = Text::new("Show these settings", "Diese Einstellungen anzeigen");

@@ -17,26 +17,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Field, Form, Row, Section, Text, View, format};
 
-const TITLE: Text = Text::new("Operators", "Operatoren");
-const INTRO: Text = Text::new(
-    "An operator works on assignments with its skill, step by step. Members can use the operators \
-     that are granted to their group.",
-    "Ein Operator bearbeitet Aufträge mit seiner Fähigkeit, Schritt für Schritt. Mitglieder nutzen \
-     die Operatoren, die ihrer Gruppe zugewiesen sind.",
-);
-const EMPTY: Text = Text::new(
-    "There is no operator yet. Create one, then grant it to groups.",
-    "Es gibt noch keinen Operator. Erstellen Sie einen und weisen Sie ihn dann Gruppen zu.",
-);
-const NEW: Text = Text::new("New operator", "Neuer Operator");
-const CREATE: Text = Text::new("Create operator", "Operator erstellen");
-const SKILL: Text = Text::new("Skill", "Fähigkeit");
-const STEPS: Text = Text::new("Steps", "Schritte");
-const ORIGIN: Text = Text::new("Origin", "Herkunft");
-const ACTIVE: Text = Text::new("Active", "Aktiv");
-const INACTIVE: Text = Text::new("Inactive", "Inaktiv");
-const IN_USE: Text = Text::new("Members may use it", "Mitglieder dürfen ihn nutzen");
-
 type Handler = fn(actix_web::Route) -> actix_web::Route;
 
 /// Body limit of a form with a skill.
@@ -179,3 +159,23 @@ async fn find(page: &PageContext, id: OperatorId) -> Result<Operator, ApiError> 
         page.run(|api| async move { api.assignments.administration.operators().await }).await?;
     operators.into_iter().find(|it| it.id == id).ok_or_else(ApiError::not_found)
 }
+
+const TITLE: Text = Text::new("Operators", "Operatoren");
+const INTRO: Text = Text::new(
+    "An operator works on assignments with its skill, step by step. Members can use the operators \
+     that are granted to their group.",
+    "Ein Operator bearbeitet Aufträge mit seiner Fähigkeit, Schritt für Schritt. Mitglieder nutzen \
+     die Operatoren, die ihrer Gruppe zugewiesen sind.",
+);
+const EMPTY: Text = Text::new(
+    "There is no operator yet. Create one, then grant it to groups.",
+    "Es gibt noch keinen Operator. Erstellen Sie einen und weisen Sie ihn dann Gruppen zu.",
+);
+const NEW: Text = Text::new("New operator", "Neuer Operator");
+const CREATE: Text = Text::new("Create operator", "Operator erstellen");
+const SKILL: Text = Text::new("Skill", "Fähigkeit");
+const STEPS: Text = Text::new("Steps", "Schritte");
+const ORIGIN: Text = Text::new("Origin", "Herkunft");
+const ACTIVE: Text = Text::new("Active", "Aktiv");
+const INACTIVE: Text = Text::new("Inactive", "Inaktiv");
+const IN_USE: Text = Text::new("Members may use it", "Mitglieder dürfen ihn nutzen");

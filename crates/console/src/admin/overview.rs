@@ -16,18 +16,6 @@ use crate::ui::chart::{Chart, ChartBar};
 use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Section, Text, View, format};
 
-const TITLE: Text = Text::new("Overview", "Übersicht");
-const NUMBERS: Text = Text::new("At a glance", "Auf einen Blick");
-const ACCOUNTS: Text = Text::new("Accounts", "Konten");
-const GROUPS: Text = Text::new("Groups", "Gruppen");
-const QUEUED: Text = Text::new("Waiting assignments", "Wartende Aufträge");
-const RUNNING: Text = Text::new("Running assignments", "Laufende Aufträge");
-const PODS: Text = Text::new("Connected pods", "Verbundene Pods");
-const MEMBERS: Text = Text::new("Members by group", "Mitglieder je Gruppe");
-const MORE_GROUPS: Text = Text::new("And {} more groups", "Und {} weitere Gruppen");
-const ONE_MORE_GROUP: Text = Text::new("And one more group", "Und eine weitere Gruppe");
-const GROUP: Text = Text::new("Group", "Gruppe");
-const AREAS: Text = Text::new("Your areas", "Ihre Bereiche");
 /// Number of groups in the chart.
 const MAX_BARS: usize = 30;
 
@@ -114,3 +102,16 @@ fn areas_section(page: &PageContext) -> Section {
         .collect();
     Section::new("areas", page.t(AREAS)).part(SectionPart::Links(links))
 }
+
+const TITLE: Text = Text::new("Overview", "Übersicht");
+const NUMBERS: Text = Text::new("At a glance", "Auf einen Blick");
+const ACCOUNTS: Text = Text::new("Accounts", "Konten");
+const GROUPS: Text = Text::new("Groups", "Gruppen");
+const QUEUED: Text = Text::new("Waiting assignments", "Wartende Aufträge");
+const RUNNING: Text = Text::new("Running assignments", "Laufende Aufträge");
+const PODS: Text = Text::new("Connected pods", "Verbundene Pods");
+const MEMBERS: Text = Text::new("Members by group", "Mitglieder je Gruppe");
+const MORE_GROUPS: Text = Text::new("And {} more groups", "Und {} weitere Gruppen");
+const ONE_MORE_GROUP: Text = Text::new("And one more group", "Und eine weitere Gruppe");
+const GROUP: Text = Text::new("Group", "Gruppe");
+const AREAS: Text = Text::new("Your areas", "Ihre Bereiche");

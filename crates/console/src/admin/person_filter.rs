@@ -8,9 +8,6 @@ use uuid::Uuid;
 use crate::page_context::PageContext;
 use crate::ui::{Field, Text};
 
-const PERSON: Text = Text::new("Email address of a person", "E-Mail-Adresse einer Person");
-pub(super) const UNKNOWN_PERSON: Text =
-    Text::new("No account has this address.", "Kein Konto hat diese Adresse.");
 /// Parameter with the address or id.
 const USER: &str = "user";
 
@@ -70,3 +67,7 @@ pub(super) async fn find_user(
         .await?;
     Ok(account.map(|it| it.user))
 }
+
+const PERSON: Text = Text::new("Email address", "E-Mail-Adresse");
+pub(super) const UNKNOWN_PERSON: Text =
+    Text::new("No account has this address.", "Kein Konto hat diese Adresse.");

@@ -16,41 +16,6 @@ use crate::ui::form::SelectOption;
 use crate::ui::view::SectionPart;
 use crate::ui::{Cell, Field, Form, Row, Section, Text, View};
 
-const TITLE: Text = Text::new("Provisioning (SCIM)", "Bereitstellung (SCIM)");
-const INTRO: Text = Text::new(
-    "An identity provider such as Entra ID or Okta can create, change and deactivate users, and \
-     manage groups and their members, over SCIM 2.0. At the provider, enter this address as the \
-     tenant or base URL, and a token from this page as the secret token.",
-    "Ein Identitätsanbieter wie Entra ID oder Okta kann über SCIM 2.0 Konten anlegen, ändern und \
-     deaktivieren sowie Gruppen und ihre Mitglieder verwalten. Tragen Sie dort diese Adresse als \
-     Mandanten- oder Basis-URL ein und ein Token von dieser Seite als geheimes Token.",
-);
-const URL: Text =
-    Text::new("Address for the identity provider", "Adresse für den Identitätsanbieter");
-const TOKENS: Text = Text::new("Tokens", "Token");
-const EMPTY: Text = Text::new(
-    "No token yet. Create one for your identity provider.",
-    "Noch kein Token. Erstellen Sie eines für Ihren Identitätsanbieter.",
-);
-const SCOPES: Text = Text::new("Manages", "Verwaltet");
-const USERS: Text = Text::new("Users", "Konten");
-const GROUPS: Text = Text::new("Groups and their members", "Gruppen und ihre Mitglieder");
-const EXPIRES: Text = Text::new("Expires", "Läuft ab");
-const EXPIRES_HINT: Text = Text::new(
-    "At most two years from now. Leave empty for one year from now.",
-    "Höchstens zwei Jahre ab jetzt. Leer lassen für ein Jahr ab jetzt.",
-);
-const NO_DATE: Text = Text::new("Enter a date.", "Geben Sie ein Datum ein.");
-const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
-const NEW: Text = Text::new("New token", "Neues Token");
-const CREATE: Text = Text::new("Create token", "Token erstellen");
-const REVOKE: Text = Text::new("Revoke", "Widerrufen");
-const NEW_TOKEN: Text = Text::new("Your new token", "Ihr neues Token");
-const NEW_TOKEN_HINT: Text = Text::new(
-    "Copy the token now. It is not shown again.",
-    "Kopieren Sie das Token jetzt. Es wird nicht noch einmal angezeigt.",
-);
-
 const PATH: &str = "admin/scim";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -180,3 +145,38 @@ fn scope_label(page: &PageContext, scope: ScimScope) -> String {
     };
     page.t(text).to_owned()
 }
+
+const TITLE: Text = Text::new("Provisioning (SCIM)", "Bereitstellung (SCIM)");
+const INTRO: Text = Text::new(
+    "An identity provider such as Entra ID or Okta can create, change and deactivate users, and \
+     manage groups and their members, over SCIM 2.0. At the provider, enter this address as the \
+     tenant or base URL, and a token from this page as the secret token.",
+    "Ein Identitätsanbieter wie Entra ID oder Okta kann über SCIM 2.0 Konten anlegen, ändern und \
+     deaktivieren sowie Gruppen und ihre Mitglieder verwalten. Tragen Sie dort diese Adresse als \
+     Mandanten- oder Basis-URL ein und ein Token von dieser Seite als geheimes Token.",
+);
+const URL: Text =
+    Text::new("Address for the identity provider", "Adresse für den Identitätsanbieter");
+const TOKENS: Text = Text::new("Tokens", "Token");
+const EMPTY: Text = Text::new(
+    "No token yet. Create one for your identity provider.",
+    "Noch kein Token. Erstellen Sie eines für Ihren Identitätsanbieter.",
+);
+const SCOPES: Text = Text::new("Manages", "Verwaltet");
+const USERS: Text = Text::new("Users", "Konten");
+const GROUPS: Text = Text::new("Groups and their members", "Gruppen und ihre Mitglieder");
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
+const EXPIRES_HINT: Text = Text::new(
+    "At most two years from now. Leave empty for one year from now.",
+    "Höchstens zwei Jahre ab jetzt. Leer lassen für ein Jahr ab jetzt.",
+);
+const NO_DATE: Text = Text::new("Enter a date.", "Geben Sie ein Datum ein.");
+const LAST_USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const NEW: Text = Text::new("New token", "Neues Token");
+const CREATE: Text = Text::new("Create token", "Token erstellen");
+const REVOKE: Text = Text::new("Revoke", "Widerrufen");
+const NEW_TOKEN: Text = Text::new("Your new token", "Ihr neues Token");
+const NEW_TOKEN_HINT: Text = Text::new(
+    "Copy the token now. It is not shown again.",
+    "Kopieren Sie das Token jetzt. Es wird nicht noch einmal angezeigt.",
+);

@@ -23,67 +23,10 @@ use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View};
 use areas::{AREAS, SettingArea};
 
-const TITLE: Text = Text::new("Settings", "Einstellungen");
-const INTRO: Text = Text::new(
-    "Values in effect and where they are set. Changes made here take effect at once on all \
-     instances of the server. Settings that need a restart can only be changed in files or the \
-     environment.",
-    "Wirksame Werte und ihre Herkunft. Änderungen auf dieser Seite wirken sofort auf allen \
-     Instanzen des Servers. Einstellungen, die einen Neustart brauchen, lassen sich nur in Dateien \
-     oder der Umgebung ändern.",
-);
-const SEARCH: Text = Text::new("Setting name", "Name der Einstellung");
-const AREA: Text = Text::new("Area", "Bereich");
-const ALL_AREAS: Text = Text::new("All", "Alle");
-const SETTING: Text = Text::new("Setting", "Einstellung");
-const VALUE: Text = Text::new("Value", "Wert");
-const VALUE_HINT: Text = Text::new(
-    "As in a settings file, such as true, 30s, or a list separated by commas.",
-    "Wie in einer Einstellungsdatei, etwa true, 30s oder eine durch Kommas getrennte Liste.",
-);
-const SOURCE: Text = Text::new("Source", "Herkunft");
-const DEFAULT: Text = Text::new("Default", "Standard");
-const CONSOLE: Text = Text::new("Console", "Konsole");
-const ENVIRONMENT: Text = Text::new("Environment", "Umgebung");
-const COMMAND_LINE: Text = Text::new("Command line", "Befehlszeile");
 /// Source of a setting that was changed here.
 const CONSOLE_SOURCE: &str = "the console";
 const ENVIRONMENT_SOURCE: &str = "the environment";
 const COMMAND_LINE_SOURCE: &str = "the command line";
-const SECRET: Text = Text::new("Set, not displayed", "Gesetzt, nicht angezeigt");
-const NOT_SET: Text = Text::new("Not set", "Nicht gesetzt");
-const SECRET_HINT: Text = Text::new(
-    "Stored encrypted with the master key, and never displayed.",
-    "Wird mit dem Hauptschlüssel verschlüsselt gespeichert und nie angezeigt.",
-);
-const UNREADABLE: Text = Text::new(
-    "The stored value was encrypted with another master key and is not in effect. Set it again.",
-    "Der gespeicherte Wert wurde mit einem anderen Hauptschlüssel verschlüsselt und gilt nicht. \
-     Setzen Sie ihn erneut.",
-);
-pub(super) const NOT_SET: Text = Text::new("Not set", "Nicht gesetzt");
-const NEEDS_RESTART: Text = Text::new("Needs a restart", "Neustart erforderlich");
-const RESTART_HINT: Text = Text::new(
-    "Set {} in a settings file, or the environment variable {}, and restart the server.",
-    "Setzen Sie {} in einer Einstellungsdatei oder die Umgebungsvariable {}, und starten Sie den \
-     Server neu.",
-);
-const CHANGED: Text = Text::new("Changed", "Geändert");
-const CHANGED_BY: Text = Text::new("Changed by", "Geändert von");
-const CHANGE: Text = Text::new("Change value", "Wert ändern");
-const RESET: Text = Text::new("Reset value", "Wert zurücksetzen");
-const RESET_HINT: Text = Text::new(
-    "Restores the value from files or the environment, or else the default.",
-    "Stellt den Wert aus Dateien oder der Umgebung wieder her, andernfalls den Standard.",
-);
-const UNUSED: Text = Text::new("No longer used", "Nicht mehr verwendet");
-const UNUSED_HINT: Text = Text::new(
-    "Values that were set here for settings of another version. They have no effect.",
-    "Hier gesetzte Werte für Einstellungen einer anderen Version. Sie haben keine Wirkung.",
-);
-const REMOVE: Text = Text::new("Remove", "Entfernen");
-const ON: Text = Text::new("On (true)", "Ein (true)");
-const OFF: Text = Text::new("Off (false)", "Aus (false)");
 /// Maximum size of the form.
 const FORM_BYTES: usize = 20 * 1024;
 
@@ -377,3 +320,61 @@ fn choice_label<'a>(page: &PageContext, choice: &'a str) -> &'a str {
 pub(super) fn path_of(key: &str) -> String {
     format!("admin/settings/{}", path_segment(key))
 }
+
+const TITLE: Text = Text::new("Settings", "Einstellungen");
+const INTRO: Text = Text::new(
+    "Values in effect and where they are set. Changes made here take effect at once on all \
+     instances of the server. Settings that need a restart can only be changed in files or the \
+     environment.",
+    "Wirksame Werte und ihre Herkunft. Änderungen auf dieser Seite wirken sofort auf allen \
+     Instanzen des Servers. Einstellungen, die einen Neustart brauchen, lassen sich nur in Dateien \
+     oder der Umgebung ändern.",
+);
+const SEARCH: Text = Text::new("Name or description", "Name oder Beschreibung");
+const AREA: Text = Text::new("Area", "Bereich");
+const ALL_AREAS: Text = Text::new("All", "Alle");
+const SETTING: Text = Text::new("Setting", "Einstellung");
+const VALUE: Text = Text::new("Value", "Wert");
+const VALUE_HINT: Text = Text::new(
+    "As in a settings file, such as true, 30s, or a list separated by commas.",
+    "Wie in einer Einstellungsdatei, etwa true, 30s oder eine durch Kommas getrennte Liste.",
+);
+const SOURCE: Text = Text::new("Source", "Herkunft");
+const DEFAULT: Text = Text::new("Default", "Standard");
+const CONSOLE: Text = Text::new("Console", "Konsole");
+const ENVIRONMENT: Text = Text::new("Environment", "Umgebung");
+const COMMAND_LINE: Text = Text::new("Command line", "Befehlszeile");
+
+const SECRET: Text = Text::new("Set, not displayed", "Gesetzt, nicht angezeigt");
+const SECRET_HINT: Text = Text::new(
+    "Stored encrypted with the master key, and never displayed.",
+    "Wird mit dem Hauptschlüssel verschlüsselt gespeichert und nie angezeigt.",
+);
+const UNREADABLE: Text = Text::new(
+    "The stored value was encrypted with another master key and is not in effect. Set it again.",
+    "Der gespeicherte Wert wurde mit einem anderen Hauptschlüssel verschlüsselt und gilt nicht. \
+     Setzen Sie ihn erneut.",
+);
+pub(super) const NOT_SET: Text = Text::new("Not set", "Nicht gesetzt");
+const NEEDS_RESTART: Text = Text::new("Needs a restart", "Neustart erforderlich");
+const RESTART_HINT: Text = Text::new(
+    "Set {} in a settings file, or the environment variable {}, and restart the server.",
+    "Setzen Sie {} in einer Einstellungsdatei oder die Umgebungsvariable {}, und starten Sie den \
+     Server neu.",
+);
+const CHANGED: Text = Text::new("Changed", "Geändert");
+const CHANGED_BY: Text = Text::new("Changed by", "Geändert von");
+const CHANGE: Text = Text::new("Change value", "Wert ändern");
+const RESET: Text = Text::new("Reset value", "Wert zurücksetzen");
+const RESET_HINT: Text = Text::new(
+    "Restores the value from files or the environment, or else the default.",
+    "Stellt den Wert aus Dateien oder der Umgebung wieder her, andernfalls den Standard.",
+);
+const UNUSED: Text = Text::new("No longer used", "Nicht mehr verwendet");
+const UNUSED_HINT: Text = Text::new(
+    "Values that were set here for settings of another version. They have no effect.",
+    "Hier gesetzte Werte für Einstellungen einer anderen Version. Sie haben keine Wirkung.",
+);
+const REMOVE: Text = Text::new("Remove", "Entfernen");
+const ON: Text = Text::new("On (true)", "Ein (true)");
+const OFF: Text = Text::new("Off (false)", "Aus (false)");

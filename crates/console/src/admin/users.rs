@@ -19,26 +19,6 @@ use crate::ui::table::{SortLink, Tone};
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Row, Search, Section, Table, Text, View, format};
 
-pub(super) const TITLE: Text = Text::new("Users", "Konten");
-const EMPTY: Text = Text::new(
-    "No users yet. Invite people, or let them register.",
-    "Noch keine Konten. Laden Sie Personen ein, oder lassen Sie sie sich registrieren.",
-);
-pub(super) const SEARCH: Text = Text::new("Email address or name", "E-Mail-Adresse oder Name");
-pub(super) const EMAIL: Text = Text::new("Email address", "E-Mail-Adresse");
-pub(super) const ROLE: Text = Text::new("Role", "Rolle");
-const GROUP: Text = Text::new("Group", "Gruppe");
-const LAST_USE: Text = Text::new("Last active", "Zuletzt aktiv");
-const INVITE: Text = Text::new("Invitations", "Einladungen");
-const ACTIVE: Text = Text::new("Active", "Aktiv");
-const DEACTIVATED: Text = Text::new("Deactivated", "Deaktiviert");
-const ALL: Text = Text::new("All", "Alle");
-const FACTOR: Text = Text::new("Second factor", "Zweiter Faktor");
-const WITHOUT_FACTOR: Text = Text::new(
-    "Password only: neither second factor nor passkey",
-    "Nur Passwort: weder zweiter Faktor noch Passkey",
-);
-
 /// Path of the list of administrators without a second factor, as they are counted.
 pub(super) const ADMINS_WITHOUT_FACTOR: &str = "admin/users?role=admin&status=active&factor=none";
 /// Name of the time of entries in the query of their order.
@@ -267,3 +247,24 @@ impl PageContext {
         }
     }
 }
+
+pub(super) const TITLE: Text = Text::new("Users", "Konten");
+const EMPTY: Text = Text::new(
+    "No users yet. Invite people, or let them register.",
+    "Noch keine Konten. Laden Sie Personen ein, oder lassen Sie sie sich registrieren.",
+);
+pub(super) const SEARCH: Text = Text::new("Email address or name", "E-Mail-Adresse oder Name");
+pub(super) const EMAIL: Text = Text::new("Email address", "E-Mail-Adresse");
+pub(super) const ROLE: Text = Text::new("Role", "Rolle");
+const UNKNOWN_ROLE: Text = Text::new("Choose a role.", "Wählen Sie eine Rolle.");
+const GROUP: Text = Text::new("Group", "Gruppe");
+const LAST_USE: Text = Text::new("Last active", "Zuletzt aktiv");
+const INVITE: Text = Text::new("Invitations", "Einladungen");
+const ACTIVE: Text = Text::new("Active", "Aktiv");
+const DEACTIVATED: Text = Text::new("Deactivated", "Deaktiviert");
+const ALL: Text = Text::new("All", "Alle");
+const FACTOR: Text = Text::new("Second factor", "Zweiter Faktor");
+const WITHOUT_FACTOR: Text = Text::new(
+    "Password only: neither second factor nor passkey",
+    "Nur Passwort: weder zweiter Faktor noch Passkey",
+);

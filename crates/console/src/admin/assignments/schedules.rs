@@ -13,25 +13,6 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Row, Search, Section, Table, Text, View, format};
 
-pub(super) const TITLE: Text = Text::new("Schedules", "Zeitpläne");
-const INTRO: Text = Text::new(
-    "Recurring times at which members hand over assignments. Only the members who own them can see \
-     their contents, and change or delete them.",
-    "Wiederkehrende Zeiten, zu denen Mitglieder Aufträge übergeben. Nur die Mitglieder, denen sie \
-     gehören, sehen die Inhalte und können sie ändern oder löschen.",
-);
-const OFF: Text = Text::new(
-    "Assignments are turned off on this server, so no schedule starts one.",
-    "Aufträge sind auf diesem Server ausgeschaltet, daher startet kein Zeitplan einen.",
-);
-const EMPTY: Text = Text::new(
-    "No schedules. Members create them in the Pia app.",
-    "Keine Zeitpläne. Mitglieder legen sie in der Pia-App an.",
-);
-const TIMES: Text = Text::new("Times", "Zeiten");
-const NEXT: Text = Text::new("Next run", "Nächster Lauf");
-const LAST: Text = Text::new("Last run", "Letzter Lauf");
-
 pub(super) fn route() -> Route {
     page("/admin/assignments/schedules", |it| it.to(list))
 }
@@ -148,3 +129,22 @@ fn skip_text(reason: SkipReason) -> Text {
         SkipReason::Unreadable => Text::new("Could not be read", "Nicht lesbar"),
     }
 }
+
+pub(super) const TITLE: Text = Text::new("Schedules", "Zeitpläne");
+const INTRO: Text = Text::new(
+    "Recurring times at which members hand over assignments. Only the members who own them can see \
+     their contents, and change or delete them.",
+    "Wiederkehrende Zeiten, zu denen Mitglieder Aufträge übergeben. Nur die Mitglieder, denen sie \
+     gehören, sehen die Inhalte und können sie ändern oder löschen.",
+);
+const OFF: Text = Text::new(
+    "Assignments are turned off on this server, so no schedule starts one.",
+    "Aufträge sind auf diesem Server ausgeschaltet, daher startet kein Zeitplan einen.",
+);
+const EMPTY: Text = Text::new(
+    "No schedules. Members create them in the Pia app.",
+    "Keine Zeitpläne. Mitglieder legen sie in der Pia-App an.",
+);
+const TIMES: Text = Text::new("Times", "Zeiten");
+const NEXT: Text = Text::new("Next run", "Nächster Lauf");
+const LAST: Text = Text::new("Last run", "Letzter Lauf");

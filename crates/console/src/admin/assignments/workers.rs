@@ -6,22 +6,6 @@ use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
 use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
-pub(super) const TITLE: Text = Text::new("Queue and workers", "Warteschlange und Worker");
-const QUEUE: Text = Text::new("Queue", "Warteschlange");
-const QUEUED: Text = Text::new("Waiting", "Wartend");
-const RUNNING: Text = Text::new("Running", "Laufend");
-const OLDEST: Text = Text::new("Oldest waiting since", "Ältester wartet seit");
-const WORKERS: Text = Text::new("Workers", "Worker");
-const HOST: Text = Text::new("Machine", "Rechner");
-const STARTED: Text = Text::new("Running since", "Läuft seit");
-const RUNS: Text = Text::new("Assignments", "Aufträge");
-const EMPTY: Text = Text::new(
-    "No worker is running, so assignments stay in the queue. Workers start with the server unless \
-     assignments are turned off.",
-    "Kein Worker läuft, daher bleiben Aufträge in der Warteschlange. Worker starten mit dem \
-     Server, sofern Aufträge eingeschaltet sind.",
-);
-
 pub(super) fn route() -> Route {
     page("/admin/assignments/workers", |it| it.to(show))
 }
@@ -65,3 +49,19 @@ pub(super) async fn queue_section(page: &PageContext) -> Result<Section, ApiErro
     let is_busy = queue.queued > 0 || queue.running > 0;
     Ok(Section::new("queue", page.t(QUEUE)).facts(facts).live(is_busy))
 }
+
+pub(super) const TITLE: Text = Text::new("Queue and workers", "Warteschlange und Worker");
+const QUEUE: Text = Text::new("Queue", "Warteschlange");
+const QUEUED: Text = Text::new("Waiting", "Wartend");
+const RUNNING: Text = Text::new("Running", "Laufend");
+const OLDEST: Text = Text::new("Oldest waiting since", "Ältester wartet seit");
+const WORKERS: Text = Text::new("Workers", "Worker");
+const HOST: Text = Text::new("Machine", "Rechner");
+const STARTED: Text = Text::new("Running since", "Läuft seit");
+const RUNS: Text = Text::new("Assignments", "Aufträge");
+const EMPTY: Text = Text::new(
+    "No worker is running, so assignments stay in the queue. Workers start with the server unless \
+     assignments are turned off.",
+    "Kein Worker läuft, daher bleiben Aufträge in der Warteschlange. Worker starten mit dem \
+     Server, sofern Aufträge eingeschaltet sind.",
+);

@@ -13,12 +13,6 @@ use crate::texts::common;
 use crate::ui::view::Link;
 use crate::ui::{Field, Search, Text};
 
-const SEARCH: Text = Text::new("Search the audit log", "Audit-Protokoll durchsuchen");
-const ACTION: Text = Text::new("Action", "Aktion");
-const SINCE: Text = Text::new("From (UTC)", "Von (UTC)");
-const UNTIL: Text = Text::new("To (UTC)", "Bis (UTC)");
-const NOT_A_DAY: Text =
-    Text::new("Enter a day such as 2026-01-31.", "Geben Sie einen Tag wie 2026-01-31 ein.");
 const DAY: Duration = Duration::from_hours(24);
 /// Parameters of the filter.
 const FILTERS: [&str; 4] = ["user", "action", "since", "until"];
@@ -130,6 +124,14 @@ fn parse_day(text: &str) -> Result<Option<Timestamp>, InvalidDay> {
     let start: DateTime<Utc> = day.and_time(NaiveTime::MIN).and_utc();
     Ok(Some(start.into()))
 }
+
+const SEARCH: Text = Text::new("Search the audit log", "Audit-Protokoll durchsuchen");
+const ACTION: Text = Text::new("Action", "Aktion");
+const ALL_ACTIONS: Text = Text::new("All", "Alle");
+const SINCE: Text = Text::new("From (UTC)", "Von (UTC)");
+const UNTIL: Text = Text::new("To (UTC)", "Bis (UTC)");
+const NOT_A_DAY: Text =
+    Text::new("Enter a day such as 2026-01-31.", "Geben Sie einen Tag wie 2026-01-31 ein.");
 
 #[cfg(test)]
 mod tests {

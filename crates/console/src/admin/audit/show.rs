@@ -12,14 +12,6 @@ use crate::admin::bindings::{find_emails, time_cell};
 use crate::page_context::{PageContext, PageResult};
 use crate::ui::{Cell, Row, Section, Table, Text, View};
 
-const OBJECT: Text = Text::new("Object", "Objekt");
-const REQUEST: Text = Text::new("Request ID", "Anfrage-ID");
-const USER_AGENT: Text = Text::new("User agent", "User-Agent");
-const ENTRY: Text = Text::new("Entry ID", "Eintrags-ID");
-const FIELD: Text = Text::new("Field", "Feld");
-const BEFORE: Text = Text::new("Before", "Vorher");
-const AFTER: Text = Text::new("After", "Nachher");
-
 pub(super) async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
     let record = page
         .run(|api| async move { api.audit.find(id).await })
@@ -81,3 +73,11 @@ fn change_rows(changes: &str) -> Vec<Row> {
         })
         .collect()
 }
+
+const OBJECT: Text = Text::new("Object", "Objekt");
+const REQUEST: Text = Text::new("Request ID", "Anfrage-ID");
+const USER_AGENT: Text = Text::new("User agent", "User-Agent");
+const ENTRY: Text = Text::new("Entry ID", "Eintrags-ID");
+const FIELD: Text = Text::new("Field", "Feld");
+const BEFORE: Text = Text::new("Before", "Vorher");
+const AFTER: Text = Text::new("After", "Nachher");

@@ -11,40 +11,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
-pub(super) const VERIFY: Text = Text::new("Verify the log", "Protokoll prüfen");
-pub(super) const VERIFY_HINT: Text = Text::new(
-    "Checks that no entry was changed, or deleted before its retention ended. A large log takes a \
-     while.",
-    "Prüft, dass kein Eintrag geändert oder vor Ablauf seiner Aufbewahrung gelöscht wurde. Bei \
-     einem großen Protokoll dauert das etwas.",
-);
-const RESULT: Text = Text::new("Result of the verification", "Ergebnis der Prüfung");
-const SOUND: Text = Text::new("No changes found", "Keine Änderungen gefunden");
-const UNSOUND: Text = Text::new("The log was changed", "Das Protokoll wurde verändert");
-const VERIFIED: Text = Text::new("Entries verified", "Geprüfte Einträge");
-const WAITING: Text = Text::new("New entries, verified later", "Neue Einträge, später geprüft");
-const DELETED: Text = Text::new("Deleted after retention", "Nach Ablauf der Aufbewahrung gelöscht");
-const UP_TO: Text = Text::new("Entries up to {} ({})", "Einträge bis {} ({})");
-const FAULTS: Text = Text::new("Problems", "Probleme");
-const POSITION: Text = Text::new("Entry", "Eintrag");
-const PROBLEM: Text = Text::new("Problem", "Problem");
-const MISSING_ONE: Text = Text::new("Entry {} is missing.", "Eintrag {} fehlt.");
-const MISSING: Text = Text::new("Entries {} to {} are missing.", "Die Einträge {} bis {} fehlen.");
-const CHANGED: Text = Text::new("Id of the entry: {}", "Id des Eintrags: {}");
-const REWRITTEN: Text =
-    Text::new("It differs from its checkpoint.", "Er weicht von seinem Prüfpunkt ab.");
-const OTHER_KEY: Text = Text::new("Public key: {}", "Öffentlicher Schlüssel: {}");
-const DELETED_EARLY: Text = Text::new(
-    "The newest of them is of {}. The period is Audit:RetentionDays.",
-    "Der neueste von ihnen ist vom {}. Die Frist ist Audit:RetentionDays.",
-);
-const CHECKPOINT_HINT: Text = Text::new(
-    "To detect that the entire log was replaced, verify it with an exported checkpoint: pia-server \
-     admin audit verify.",
-    "Um zu erkennen, ob das gesamte Protokoll ersetzt wurde, prüfen Sie es mit einem exportierten \
-     Prüfpunkt: pia-server admin audit verify.",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![Route {
         licensing: Licensing::MayHaveEnded,
@@ -140,6 +106,40 @@ fn fault_detail(language: Language, fault: &ChainFault) -> String {
         }
     }
 }
+
+pub(super) const VERIFY: Text = Text::new("Verify the log", "Protokoll prüfen");
+pub(super) const VERIFY_HINT: Text = Text::new(
+    "Checks that no entry was changed, or deleted before its retention ended. A large log takes a \
+     while.",
+    "Prüft, dass kein Eintrag geändert oder vor Ablauf seiner Aufbewahrung gelöscht wurde. Bei \
+     einem großen Protokoll dauert das etwas.",
+);
+const RESULT: Text = Text::new("Result of the verification", "Ergebnis der Prüfung");
+const SOUND: Text = Text::new("No changes found", "Keine Änderungen gefunden");
+const UNSOUND: Text = Text::new("The log was changed", "Das Protokoll wurde verändert");
+const VERIFIED: Text = Text::new("Entries verified", "Geprüfte Einträge");
+const WAITING: Text = Text::new("New entries, verified later", "Neue Einträge, später geprüft");
+const DELETED: Text = Text::new("Deleted after retention", "Nach Ablauf der Aufbewahrung gelöscht");
+const UP_TO: Text = Text::new("Entries up to {} ({})", "Einträge bis {} ({})");
+const FAULTS: Text = Text::new("Problems", "Probleme");
+const POSITION: Text = Text::new("Entry", "Eintrag");
+const PROBLEM: Text = Text::new("Problem", "Problem");
+const MISSING_ONE: Text = Text::new("Entry {} is missing.", "Eintrag {} fehlt.");
+const MISSING: Text = Text::new("Entries {} to {} are missing.", "Die Einträge {} bis {} fehlen.");
+const CHANGED: Text = Text::new("Id of the entry: {}", "Id des Eintrags: {}");
+const REWRITTEN: Text =
+    Text::new("It differs from its checkpoint.", "Er weicht von seinem Prüfpunkt ab.");
+const OTHER_KEY: Text = Text::new("Public key: {}", "Öffentlicher Schlüssel: {}");
+const DELETED_EARLY: Text = Text::new(
+    "The newest of them is of {}. The period is Audit:RetentionDays.",
+    "Der neueste von ihnen ist vom {}. Die Frist ist Audit:RetentionDays.",
+);
+const CHECKPOINT_HINT: Text = Text::new(
+    "To detect that the entire log was replaced, verify it with an exported checkpoint: pia-server \
+     admin audit verify.",
+    "Um zu erkennen, ob das gesamte Protokoll ersetzt wurde, prüfen Sie es mit einem exportierten \
+     Prüfpunkt: pia-server admin audit verify.",
+);
 
 #[cfg(test)]
 mod tests {

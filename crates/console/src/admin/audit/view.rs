@@ -13,20 +13,6 @@ use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::{Cell, Form, Row, Section, Table, Text, View};
 
-pub(super) const TITLE: Text = Text::new("Audit log", "Audit-Protokoll");
-const INTRO: Text = Text::new(
-    "Who did what and when. Details that identify a person are deleted with their \
-     account.",
-    "Wer was wann getan hat. Angaben, die eine Person identifizieren, \
-     werden mit ihrem Konto gelöscht.",
-);
-pub(super) const TIME: Text = Text::new("Time", "Zeit");
-pub(super) const ACTION: Text = Text::new("Action", "Aktion");
-pub(super) const ACTOR: Text = Text::new("Actor", "Handelnde Person");
-pub(super) const SUBJECT: Text = Text::new("Affected person", "Betroffene Person");
-pub(super) const CHANGES: Text = Text::new("Changes", "Änderungen");
-const FORGOTTEN: Text = Text::new("Deleted account", "Gelöschtes Konto");
-const EXPORT: Text = Text::new("Export", "Exportieren");
 /// Maximum length of a displayed value in bytes.
 const VALUE_BYTES: usize = 80;
 
@@ -112,6 +98,21 @@ fn format_value(value: Option<&Value>) -> String {
     let short = truncate(&value, VALUE_BYTES);
     if short.len() < value.len() { format!("{short}…") } else { value }
 }
+
+pub(super) const TITLE: Text = Text::new("Audit log", "Audit-Protokoll");
+const INTRO: Text = Text::new(
+    "Who did what and when. Details that identify a person are deleted with their \
+     account.",
+    "Wer was wann getan hat. Angaben, die eine Person identifizieren, \
+     werden mit ihrem Konto gelöscht.",
+);
+pub(super) const TIME: Text = Text::new("Time", "Zeit");
+pub(super) const ACTION: Text = Text::new("Action", "Aktion");
+pub(super) const ACTOR: Text = Text::new("Actor", "Handelnde Person");
+pub(super) const SUBJECT: Text = Text::new("Affected person", "Betroffene Person");
+pub(super) const CHANGES: Text = Text::new("Changes", "Änderungen");
+const FORGOTTEN: Text = Text::new("Deleted account", "Gelöschtes Konto");
+const EXPORT: Text = Text::new("Export", "Exportieren");
 
 #[cfg(test)]
 mod tests {

@@ -11,25 +11,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-const TRY: Text = Text::new("Try a tool", "Werkzeug ausprobieren");
-const INTRO: Text = Text::new(
-    "This calls the tool for real, with all its effects. You can also try dangerous tools here, \
-     although models may not call them.",
-    "Das Werkzeug wird wirklich aufgerufen, mit allen Folgen. Auch gefährliche Werkzeuge lassen \
-     sich hier ausprobieren, obwohl Modelle sie nicht aufrufen dürfen.",
-);
-const TOOL: Text = Text::new("Tool", "Werkzeug");
-const TOOLS: Text = Text::new("Tools", "Werkzeuge");
-const ARGUMENTS: Text = Text::new("Arguments, as JSON", "Argumente als JSON");
-const CALL: Text = Text::new("Call tool", "Werkzeug aufrufen");
-const RESULT: Text = Text::new("Result", "Ergebnis");
-const OUTPUT: Text = Text::new("Output", "Ausgabe");
-const LIMITS: Text = Text::new("Properties", "Eigenschaften");
-const SCHEMA: Text = Text::new("Schema of the arguments", "Schema der Argumente");
-const DANGEROUS: Text = Text::new("Dangerous", "Gefährlich");
-const IDEMPOTENT: Text = Text::new("Repeatable", "Wiederholbar");
-const TIMEOUT: Text = Text::new("At most {} s", "Höchstens {} s");
-
 /// Body limit of a form with the arguments of a tool. It is three times that of
 /// the JSON API, since encoding a form may triple its size.
 const TEST_CALL_BODY: usize = 3 * 72 * 1024;
@@ -158,3 +139,22 @@ fn error_text(err: &ToolCallError) -> Text {
         }
     }
 }
+
+const TRY: Text = Text::new("Try a tool", "Werkzeug ausprobieren");
+const INTRO: Text = Text::new(
+    "This calls the tool for real, with all its effects. You can also try dangerous tools here, \
+     although models may not call them.",
+    "Das Werkzeug wird wirklich aufgerufen, mit allen Folgen. Auch gefährliche Werkzeuge lassen \
+     sich hier ausprobieren, obwohl Modelle sie nicht aufrufen dürfen.",
+);
+const TOOL: Text = Text::new("Tool", "Werkzeug");
+const TOOLS: Text = Text::new("Tools", "Werkzeuge");
+const ARGUMENTS: Text = Text::new("Arguments, as JSON", "Argumente als JSON");
+const CALL: Text = Text::new("Call tool", "Werkzeug aufrufen");
+const RESULT: Text = Text::new("Result", "Ergebnis");
+const OUTPUT: Text = Text::new("Output", "Ausgabe");
+const LIMITS: Text = Text::new("Properties", "Eigenschaften");
+const SCHEMA: Text = Text::new("Schema of the arguments", "Schema der Argumente");
+const DANGEROUS: Text = Text::new("Dangerous", "Gefährlich");
+const IDEMPOTENT: Text = Text::new("Repeatable", "Wiederholbar");
+const TIMEOUT: Text = Text::new("At most {} s", "Höchstens {} s");

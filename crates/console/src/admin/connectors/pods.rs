@@ -13,36 +13,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
 
-pub(super) const TITLE: Text = Text::new("Connected pods", "Verbundene Pods");
-const INTRO: Text = Text::new(
-    "Pods of all connectors, and the instance that each is connected to. The numbers count since \
-     the pod connected.",
-    "Pods aller Konnektoren und die Instanz, mit der sie verbunden sind. Die Zahlen gelten, seit \
-     der Pod verbunden ist.",
-);
-pub(super) const EMPTY: Text = Text::new(
-    "No pod is connected. Start one with the token of a connector.",
-    "Kein Pod ist verbunden. Starten Sie einen mit dem Token eines Konnektors.",
-);
-const POD: Text = Text::new("Pod", "Pod");
-const CONNECTOR: Text = Text::new("Connector", "Konnektor");
-const INSTANCE: Text = Text::new("Instance", "Instanz");
-const SINCE: Text = Text::new("Since {}", "Seit {}");
-const TOOLS: Text = Text::new("Tools", "Werkzeuge");
-const SKILLS: Text = Text::new("Skills: {}", "Fähigkeiten: {}");
-const CALLS: Text = Text::new("Calls", "Aufrufe");
-const FAILURES: Text = Text::new("Failed", "Fehlgeschlagen");
-const LATENCY: Text = Text::new("Mean duration", "Mittlere Dauer");
-const MILLISECONDS: Text = Text::new("{} ms", "{} ms");
-const CONNECTED: Text = Text::new("Connected", "Verbunden");
-const DRAINING: Text = Text::new("Draining", "Läuft aus");
-const DRAIN: Text = Text::new("Drain", "Auslaufen lassen");
-const DRAIN_HINT: Text = Text::new(
-    "A draining pod gets no new calls and is disconnected once its running calls have ended.",
-    "Ein Pod, der ausläuft, erhält keine weiteren Aufrufe und wird getrennt, sobald die laufenden \
-     beendet sind.",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/connectors/pods", |it| it.to(list)),
@@ -168,3 +138,33 @@ fn latency_cell(page: &PageContext, pod: &ConnectedPod) -> Cell {
     let text = page.fill(MILLISECONDS, &[&format::number(page.language, mean)]);
     Cell::number(text).sort_value(mean)
 }
+
+pub(super) const TITLE: Text = Text::new("Connected pods", "Verbundene Pods");
+const INTRO: Text = Text::new(
+    "Pods of all connectors, and the instance that each is connected to. The numbers count since \
+     the pod connected.",
+    "Pods aller Konnektoren und die Instanz, mit der sie verbunden sind. Die Zahlen gelten, seit \
+     der Pod verbunden ist.",
+);
+pub(super) const EMPTY: Text = Text::new(
+    "No pod is connected. Start one with the token of a connector.",
+    "Kein Pod ist verbunden. Starten Sie einen mit dem Token eines Konnektors.",
+);
+const POD: Text = Text::new("Pod", "Pod");
+const CONNECTOR: Text = Text::new("Connector", "Konnektor");
+const INSTANCE: Text = Text::new("Instance", "Instanz");
+const SINCE: Text = Text::new("Since {}", "Seit {}");
+const TOOLS: Text = Text::new("Tools", "Werkzeuge");
+const SKILLS: Text = Text::new("Skills: {}", "Fähigkeiten: {}");
+const CALLS: Text = Text::new("Calls", "Aufrufe");
+const FAILURES: Text = Text::new("Failed", "Fehlgeschlagen");
+const LATENCY: Text = Text::new("Mean duration", "Mittlere Dauer");
+const MILLISECONDS: Text = Text::new("{} ms", "{} ms");
+const CONNECTED: Text = Text::new("Connected", "Verbunden");
+const DRAINING: Text = Text::new("Draining", "Läuft aus");
+const DRAIN: Text = Text::new("Drain", "Auslaufen lassen");
+const DRAIN_HINT: Text = Text::new(
+    "A draining pod gets no new calls and is disconnected once its running calls have ended.",
+    "Ein Pod, der ausläuft, erhält keine weiteren Aufrufe und wird getrennt, sobald die laufenden \
+     beendet sind.",
+);

@@ -15,48 +15,6 @@ use crate::texts::common;
 use crate::ui::view::SectionPart;
 use crate::ui::{Cell, Form, Row, Section, Table, Text, View, format};
 
-const OPERATOR: Text = Text::new("Operator", "Operator");
-const TRY: Text = Text::new("Try a tool", "Werkzeug ausprobieren");
-const GRANT_HINT: Text = Text::new(
-    "Members of these groups may use its tools, and its operator if it has one.",
-    "Mitglieder dieser Gruppen dürfen seine Werkzeuge nutzen und seinen Operator, falls er einen \
-     hat.",
-);
-const TOKENS: Text = Text::new("Tokens", "Token");
-const ISSUE: Text = Text::new("Create token", "Token erstellen");
-const ISSUE_HINT: Text = Text::new(
-    "To replace a token, create a new one and restart the pods with it. Earlier tokens stay valid \
-     until they expire or are revoked. Tokens are valid for one year.",
-    "Um ein Token zu ersetzen, erstellen Sie ein neues und starten Sie die Pods damit neu. Frühere \
-     Token bleiben gültig, bis sie ablaufen oder widerrufen werden. Token gelten ein Jahr.",
-);
-const NO_TOKENS: Text = Text::new(
-    "No valid tokens. Create one so that pods can connect.",
-    "Keine gültigen Token. Erstellen Sie eines, damit sich Pods verbinden können.",
-);
-const EXPIRES: Text = Text::new("Expires", "Läuft ab");
-const REVOKE_ONE: Text = Text::new("Revoke", "Widerrufen");
-const REVOKE: Text = Text::new("Revoke all tokens", "Alle Token widerrufen");
-const REVOKE_HINT: Text = Text::new(
-    "All pods of this connector are disconnected within five seconds, and cannot connect again \
-     without a new token.",
-    "Alle Pods dieses Konnektors werden binnen fünf Sekunden getrennt und können sich ohne neues \
-     Token nicht mehr verbinden.",
-);
-const COPY_HINT: Text = Text::new(
-    "Copy the token now: it is shown only once. Pass it to the pod in an environment variable or a \
-     file, never as an argument.",
-    "Kopieren Sie das Token jetzt: Es wird nur einmal angezeigt. Übergeben Sie es dem Pod in einer \
-     Umgebungsvariablen oder einer Datei, nie als Argument.",
-);
-const DELETE_CONNECTOR: Text = Text::new("Delete connector", "Konnektor löschen");
-const DELETE_HINT: Text = Text::new(
-    "Its tokens and its operator are deleted, and its pods or its MCP server are disconnected. \
-     Members lose its tools. This can’t be undone.",
-    "Seine Token und sein Operator werden gelöscht, seine Pods oder sein MCP-Server getrennt. \
-     Mitglieder verlieren seine Werkzeuge. Das lässt sich nicht rückgängig machen.",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/connectors/{id}", |it| it.to(show)),
@@ -243,3 +201,45 @@ fn token_row(page: &PageContext, connector: &Connector, token: &ValidToken, pods
     ])
     .form(Form::new(path, page.t(REVOKE_ONE)).danger())
 }
+
+const OPERATOR: Text = Text::new("Operator", "Operator");
+const TRY: Text = Text::new("Try a tool", "Werkzeug ausprobieren");
+const GRANT_HINT: Text = Text::new(
+    "Members of these groups may use its tools, and its operator if it has one.",
+    "Mitglieder dieser Gruppen dürfen seine Werkzeuge nutzen und seinen Operator, falls er einen \
+     hat.",
+);
+const TOKENS: Text = Text::new("Tokens", "Token");
+const ISSUE: Text = Text::new("Create token", "Token erstellen");
+const ISSUE_HINT: Text = Text::new(
+    "To replace a token, create a new one and restart the pods with it. Earlier tokens stay valid \
+     until they expire or are revoked. Tokens are valid for one year.",
+    "Um ein Token zu ersetzen, erstellen Sie ein neues und starten Sie die Pods damit neu. Frühere \
+     Token bleiben gültig, bis sie ablaufen oder widerrufen werden. Token gelten ein Jahr.",
+);
+const NO_TOKENS: Text = Text::new(
+    "No valid tokens. Create one so that pods can connect.",
+    "Keine gültigen Token. Erstellen Sie eines, damit sich Pods verbinden können.",
+);
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
+const REVOKE_ONE: Text = Text::new("Revoke", "Widerrufen");
+const REVOKE: Text = Text::new("Revoke all tokens", "Alle Token widerrufen");
+const REVOKE_HINT: Text = Text::new(
+    "All pods of this connector are disconnected within five seconds, and cannot connect again \
+     without a new token.",
+    "Alle Pods dieses Konnektors werden binnen fünf Sekunden getrennt und können sich ohne neues \
+     Token nicht mehr verbinden.",
+);
+const COPY_HINT: Text = Text::new(
+    "Copy the token now: it is shown only once. Pass it to the pod in an environment variable or a \
+     file, never as an argument.",
+    "Kopieren Sie das Token jetzt: Es wird nur einmal angezeigt. Übergeben Sie es dem Pod in einer \
+     Umgebungsvariablen oder einer Datei, nie als Argument.",
+);
+const DELETE_CONNECTOR: Text = Text::new("Delete connector", "Konnektor löschen");
+const DELETE_HINT: Text = Text::new(
+    "Its tokens and its operator are deleted, and its pods or its MCP server are disconnected. \
+     Members lose its tools. This can’t be undone.",
+    "Seine Token und sein Operator werden gelöscht, seine Pods oder sein MCP-Server getrennt. \
+     Mitglieder verlieren seine Werkzeuge. Das lässt sich nicht rückgängig machen.",
+);

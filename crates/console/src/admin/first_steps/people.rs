@@ -10,33 +10,8 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Text, format};
 
-const ADMINISTRATOR: Text = Text::new("Your administrator account", "Ihr Administratorkonto");
-const ACCOUNT: Text = Text::new("Your account", "Ihr Konto");
-const PROTECTION: Text = Text::new("Second factor or passkey", "Zweiter Faktor oder Passkey");
-const PROTECTED: Text = Text::new("On", "Ein");
-const UNPROTECTED: Text = Text::new("Off", "Aus");
-const PROTECT: Text = Text::new("Protect your account", "Konto schützen");
-
-const REGISTRATION: Text = Text::new("Registration", "Registrierung");
-const REGISTRATION_INTRO: Text = Text::new(
-    "Decide who may create an account with a password. You can change it at any time.",
-    "Entscheiden Sie, wer ein Konto mit Passwort erstellen darf. Sie können das jederzeit ändern.",
-);
-const POLICY: Text = Text::new("New accounts", "Neue Konten");
-const SETTING: Text = Text::new("Change this setting", "Diese Einstellung ändern");
 /// Setting of the rule that says who may register.
 const RULE: &str = "LocalAuth:Registration";
-
-const GROUP: Text = Text::new("First group", "Erste Gruppe");
-const GROUP_INTRO: Text = Text::new(
-    "Groups give their members models, budgets, policies and knowledge. New accounts are in the \
-     default group, which may be all you need.",
-    "Gruppen geben ihren Mitgliedern Modelle, Budgets, Richtlinien und Wissen. Neue Konten sind in \
-     der Standardgruppe; mehr brauchen Sie vielleicht nicht.",
-);
-const GROUPS: Text = Text::new("Groups", "Gruppen");
-const CREATE_GROUP: Text = Text::new("Create group", "Gruppe erstellen");
-const OPEN_GROUPS: Text = Text::new("Show groups", "Gruppen anzeigen");
 
 pub(super) fn administrator_step(page: &PageContext, state: &ServerState) -> FirstStep {
     let (step_state, text, tone) = if state.is_protected {
@@ -112,3 +87,29 @@ pub(super) fn group_step(page: &PageContext, state: &ServerState) -> Result<Firs
 
     Ok(step.with(|it| it.links(vec![link])))
 }
+
+const ADMINISTRATOR: Text = Text::new("Your administrator account", "Ihr Administratorkonto");
+const ACCOUNT: Text = Text::new("Your account", "Ihr Konto");
+const PROTECTION: Text = Text::new("Second factor or passkey", "Zweiter Faktor oder Passkey");
+const PROTECTED: Text = Text::new("On", "Ein");
+const UNPROTECTED: Text = Text::new("Off", "Aus");
+const PROTECT: Text = Text::new("Protect your account", "Konto schützen");
+
+const REGISTRATION: Text = Text::new("Registration", "Registrierung");
+const REGISTRATION_INTRO: Text = Text::new(
+    "Decide who may create an account with a password. You can change it at any time.",
+    "Entscheiden Sie, wer ein Konto mit Passwort erstellen darf. Sie können das jederzeit ändern.",
+);
+const POLICY: Text = Text::new("New accounts", "Neue Konten");
+const SETTING: Text = Text::new("Change this setting", "Diese Einstellung ändern");
+
+const GROUP: Text = Text::new("First group", "Erste Gruppe");
+const GROUP_INTRO: Text = Text::new(
+    "Groups give their members models, budgets, policies and knowledge. New accounts are in the \
+     default group, which may be all you need.",
+    "Gruppen geben ihren Mitgliedern Modelle, Budgets, Richtlinien und Wissen. Neue Konten sind in \
+     der Standardgruppe; mehr brauchen Sie vielleicht nicht.",
+);
+const GROUPS: Text = Text::new("Groups", "Gruppen");
+const CREATE_GROUP: Text = Text::new("Create group", "Gruppe erstellen");
+const OPEN_GROUPS: Text = Text::new("Show groups", "Gruppen anzeigen");

@@ -9,20 +9,6 @@ use crate::page_context::PageContext;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Text};
 
-const LICENCE: Text = Text::new("Licence", "Lizenz");
-const LICENSEE: Text = Text::new("Licensee", "Lizenznehmer");
-const OPEN_LICENCE: Text = Text::new("Show licence", "Lizenz anzeigen");
-const ADDRESS: Text = Text::new("Public address", "Öffentliche Adresse");
-const ADDRESS_INTRO: Text = Text::new(
-    "The address at which people reach this server. Links in emails, passkeys and identity \
-     providers depend on it.",
-    "Die Adresse, unter der dieser Server erreichbar ist. Links in E-Mails, Passkeys und \
-     Identitätsanbieter hängen von ihr ab.",
-);
-const ADDRESS_DEFAULT: Text = Text::new(
-    "This is the default address for development. Only this machine can reach it.",
-    "Das ist die Standardadresse für die Entwicklung. Nur dieser Rechner erreicht sie.",
-);
 /// Setting of the public address.
 const PUBLIC_URL: &str = "Server:PublicUrl";
 /// Variable that sets it, to copy.
@@ -64,3 +50,18 @@ pub(super) fn public_address_step(page: &PageContext, state: &ServerState) -> Fi
 
     step.with(|it| it.paragraph(settings::restart_hint(page, PUBLIC_URL)).code(ADDRESS_EXAMPLE))
 }
+
+const LICENCE: Text = Text::new("Licence", "Lizenz");
+const LICENSEE: Text = Text::new("Licensee", "Lizenznehmer");
+const OPEN_LICENCE: Text = Text::new("Show licence", "Lizenz anzeigen");
+const ADDRESS: Text = Text::new("Public address", "Öffentliche Adresse");
+const ADDRESS_INTRO: Text = Text::new(
+    "The address at which people reach this server. Links in emails, passkeys and identity \
+     providers depend on it.",
+    "Die Adresse, unter der dieser Server erreichbar ist. Links in E-Mails, Passkeys und \
+     Identitätsanbieter hängen von ihr ab.",
+);
+const ADDRESS_DEFAULT: Text = Text::new(
+    "This is the default address for development. Only this machine can reach it.",
+    "Das ist die Standardadresse für die Entwicklung. Nur dieser Rechner erreicht sie.",
+);

@@ -10,57 +10,8 @@ use crate::page_context::PageContext;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Section, Text, format};
 
-const EMAIL: Text = Text::new("Email", "E-Mail");
-const EMAIL_INTRO: Text = Text::new(
-    "Without a mail server nobody can reset a password, confirm an address or be invited by email.",
-    "Ohne Mailserver kann niemand ein Passwort zurücksetzen, eine Adresse bestätigen oder per \
-     E-Mail eingeladen werden.",
-);
-const HOST: Text = Text::new("Mail server", "Mailserver");
-const HOST_HINT: Text = Text::new("Such as smtp.example.com", "Etwa smtp.example.com");
-const FROM: Text = Text::new("Sender’s address", "Absenderadresse");
-const SECURITY: Text = Text::new("Encryption", "Verschlüsselung");
-const UNENCRYPTED: Text = Text::new("None", "Keine");
-const SET_UP_EMAIL: Text = Text::new("Set up email", "E-Mail einrichten");
-const USERNAME: Text = Text::new("User name", "Benutzername");
-const PASSWORD: Text = Text::new("Password of the mail server", "Passwort des Mailservers");
-const STORED_ENCRYPTED: Text = Text::new(
-    "Stored encrypted, and never displayed.",
-    "Wird verschlüsselt gespeichert und nie angezeigt.",
-);
-const SENT: Text = Text::new("Sent since startup", "Seit dem Start gesendet");
-const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
-const OUTBOX: Text = Text::new("Show outbox", "Postausgang anzeigen");
-
-const PROVIDER: Text = Text::new("Model provider", "Modellanbieter");
-const PROVIDER_INTRO: Text = Text::new(
-    "A model that answers chats. Try it with a test call, which the provider bills.",
-    "Ein Modell, das Chats beantwortet. Prüfen Sie es mit einem Testaufruf, den der Anbieter \
-     in Rechnung stellt.",
-);
-const SEVERAL_MODELS: Text = Text::new(
-    "To offer several models, or a deployment of Azure OpenAI, add entries under Ai:Providers in a \
-     settings file.",
-    "Um mehrere Modelle oder ein Deployment von Azure OpenAI anzubieten, ergänzen Sie Einträge \
-     unter Ai:Providers in einer Einstellungsdatei.",
-);
-const PROVIDER_TYPE: Text = Text::new("Provider", "Anbieter");
-const MODEL_HINT: Text = Text::new("Such as gpt-4o-mini", "Etwa gpt-4o-mini");
-const ENDPOINT: Text = Text::new("Base URL", "Basis-URL");
-const ENDPOINT_HINT: Text = Text::new(
-    "Leave this empty for the provider’s own address. OpenAI-compatible servers and vLLM need it.",
-    "Leer für die Adresse des Anbieters. OpenAI-kompatible Server und vLLM brauchen sie.",
-);
-const API_KEY: Text = Text::new("API key", "API-Schlüssel");
-const SET_UP_PROVIDER: Text = Text::new("Set up model", "Modell einrichten");
 /// Key of the model that single settings describe.
 const SINGLE_MODEL: &str = "Ai";
-const TEST_CALL: Text = Text::new("Test model", "Modell testen");
-const LAST_CALL: Text = Text::new("Last call", "Letzter Aufruf");
-const OPEN_MODELS: Text = Text::new("Show models", "Modelle anzeigen");
-const MODEL_SETTINGS: Text = Text::new("Change model settings", "Einstellungen der Modelle ändern");
-const MODEL: Text = Text::new("Model", "Modell");
-const MODEL_NAME: Text = Text::new("Model name of the provider", "Modellname beim Anbieter");
 
 /// Fields of the form for email, and the settings that they change.
 pub(super) const EMAIL_SETTINGS: [(&str, &str); 5] = [
@@ -193,3 +144,54 @@ fn add_model(
     let test = Form::new(format!("{PATH}/test-call"), page.t(TEST_CALL));
     section.facts(facts).form(test.hidden("key", entry.key.as_str()).about(title))
 }
+
+const EMAIL: Text = Text::new("Email", "E-Mail");
+const EMAIL_INTRO: Text = Text::new(
+    "Without a mail server nobody can reset a password, confirm an address or be invited by email.",
+    "Ohne Mailserver kann niemand ein Passwort zurücksetzen, eine Adresse bestätigen oder per \
+     E-Mail eingeladen werden.",
+);
+const HOST: Text = Text::new("Mail server", "Mailserver");
+const HOST_HINT: Text = Text::new("Such as smtp.example.com", "Etwa smtp.example.com");
+const FROM: Text = Text::new("Sender’s address", "Absenderadresse");
+const SECURITY: Text = Text::new("Encryption", "Verschlüsselung");
+const UNENCRYPTED: Text = Text::new("None", "Keine");
+const SET_UP_EMAIL: Text = Text::new("Set up email", "E-Mail einrichten");
+const USERNAME: Text = Text::new("User name", "Benutzername");
+const PASSWORD: Text = Text::new("Password of the mail server", "Passwort des Mailservers");
+const STORED_ENCRYPTED: Text = Text::new(
+    "Stored encrypted, and never displayed.",
+    "Wird verschlüsselt gespeichert und nie angezeigt.",
+);
+const SENT: Text = Text::new("Sent since startup", "Seit dem Start gesendet");
+const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
+const OUTBOX: Text = Text::new("Show outbox", "Postausgang anzeigen");
+
+const PROVIDER: Text = Text::new("Model provider", "Modellanbieter");
+const PROVIDER_INTRO: Text = Text::new(
+    "A model that answers chats. Try it with a test call, which the provider bills.",
+    "Ein Modell, das Chats beantwortet. Prüfen Sie es mit einem Testaufruf, den der Anbieter \
+     in Rechnung stellt.",
+);
+const SEVERAL_MODELS: Text = Text::new(
+    "To offer several models, or a deployment of Azure OpenAI, add entries under Ai:Providers in a \
+     settings file.",
+    "Um mehrere Modelle oder ein Deployment von Azure OpenAI anzubieten, ergänzen Sie Einträge \
+     unter Ai:Providers in einer Einstellungsdatei.",
+);
+const PROVIDER_TYPE: Text = Text::new("Provider", "Anbieter");
+const MODEL_HINT: Text = Text::new("Such as gpt-4o-mini", "Etwa gpt-4o-mini");
+const ENDPOINT: Text = Text::new("Base URL", "Basis-URL");
+const ENDPOINT_HINT: Text = Text::new(
+    "Leave this empty for the provider’s own address. OpenAI-compatible servers and vLLM need it.",
+    "Leer für die Adresse des Anbieters. OpenAI-kompatible Server und vLLM brauchen sie.",
+);
+const API_KEY: Text = Text::new("API key", "API-Schlüssel");
+const SET_UP_PROVIDER: Text = Text::new("Set up model", "Modell einrichten");
+
+const TEST_CALL: Text = Text::new("Test model", "Modell testen");
+const LAST_CALL: Text = Text::new("Last call", "Letzter Aufruf");
+const OPEN_MODELS: Text = Text::new("Show models", "Modelle anzeigen");
+const MODEL_SETTINGS: Text = Text::new("Change model settings", "Einstellungen der Modelle ändern");
+const MODEL: Text = Text::new("Model", "Modell");
+const MODEL_NAME: Text = Text::new("Model name of the provider", "Modellname beim Anbieter");

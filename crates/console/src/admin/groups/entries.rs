@@ -7,9 +7,6 @@ use crate::page_context::PageContext;
 use crate::ui::form::SelectOption;
 use crate::ui::{Field, Text};
 
-const BY_SERVER: Text = Text::new("The server decides", "Bestimmt der Server");
-const GONE: Text = Text::new("{} (not in the catalogue)", "{} (nicht im Katalog)");
-
 /// Model of the catalogue: its id and its name.
 struct NamedModel {
     id: String,
@@ -84,6 +81,9 @@ fn missing_option(language: Language, id: &str) -> SelectOption {
     let label = GONE.fill(language, &[id]);
     SelectOption { value: id.to_owned(), label, is_selected: true }
 }
+
+const BY_SERVER: Text = Text::new("The server decides", "Bestimmt der Server");
+const GONE: Text = Text::new("{} (not in the catalogue)", "{} (nicht im Katalog)");
 
 #[cfg(test)]
 mod tests {

@@ -8,22 +8,6 @@ use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::{Cell, Row, Section, Table, Text};
 
-const TITLE: Text = Text::new("Personas, plugins and knowledge", "Personas, Plugins und Wissen");
-const INTRO: Text = Text::new(
-    "What members get beyond their apps. Change the groups on the page of each entry.",
-    "Was Mitglieder über ihre Apps hinaus erhalten. Ändern Sie die Gruppen auf der Seite des \
-     jeweiligen Eintrags.",
-);
-const KIND: Text = Text::new("Kind", "Art");
-const PERSONA: Text = Text::new("Persona", "Persona");
-const PLUGIN: Text = Text::new("Plugin", "Plugin");
-const BASE: Text = Text::new("Knowledge base", "Wissensdatenbank");
-const SHARED: Text = Text::new("Shared by another group", "Von einer anderen Gruppe geteilt");
-const EMPTY: Text = Text::new(
-    "No personas, plugins or knowledge bases.",
-    "Keine Personas, Plugins und Wissensdatenbanken.",
-);
-
 /// Returns the section with the links to everything that a group has.
 pub(super) async fn section(page: &PageContext, group: GroupId) -> Result<Section, ApiError> {
     let personas = page.run(|api| async move { api.personas.names_of_group(group).await }).await?;
@@ -58,3 +42,19 @@ pub(super) async fn section(page: &PageContext, group: GroupId) -> Result<Sectio
 
     Ok(Section::new("published", page.t(TITLE)).intro(page.t(INTRO)).table(table))
 }
+
+const TITLE: Text = Text::new("Personas, plugins and knowledge", "Personas, Plugins und Wissen");
+const INTRO: Text = Text::new(
+    "What members get beyond their apps. Change the groups on the page of each entry.",
+    "Was Mitglieder über ihre Apps hinaus erhalten. Ändern Sie die Gruppen auf der Seite des \
+     jeweiligen Eintrags.",
+);
+const KIND: Text = Text::new("Kind", "Art");
+const PERSONA: Text = Text::new("Persona", "Persona");
+const PLUGIN: Text = Text::new("Plugin", "Plugin");
+const BASE: Text = Text::new("Knowledge base", "Wissensdatenbank");
+const SHARED: Text = Text::new("Shared by another group", "Von einer anderen Gruppe geteilt");
+const EMPTY: Text = Text::new(
+    "No personas, plugins or knowledge bases.",
+    "Keine Personas, Plugins und Wissensdatenbanken.",
+);

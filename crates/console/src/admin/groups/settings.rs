@@ -16,53 +16,6 @@ use crate::texts::common;
 use crate::ui::form::SelectOption;
 use crate::ui::{Cell, Field, Form, Section, Text, format};
 
-const TITLE: Text = Text::new("Member settings", "Einstellungen der Mitglieder");
-const INTRO: Text = Text::new(
-    "Empty fields use the server’s default. Changes apply from the next request.",
-    "Für leere Felder gilt die Vorgabe des Servers. Änderungen gelten ab der nächsten Anfrage.",
-);
-const DEFAULT: Text = Text::new("Server’s default: {}", "Vorgabe des Servers: {}");
-const BY_SETTINGS: Text =
-    Text::new("Default: the server’s settings", "Vorgabe: die Einstellungen des Servers");
-const NO_LIMIT: Text = Text::new("Empty or 0: no limit", "Leer oder 0: kein Limit");
-const UNLIMITED: Text = Text::new("No limit", "Kein Limit");
-const POOL: Text = Text::new("Pool", "Pool");
-const POOL_OPTION: Text = Text::new(
-    "Members share unused weekly credits in the following week",
-    "Mitglieder teilen sich in der Folgewoche, was von ihren Wochen-Credits übrig bleibt",
-);
-const MODE: Text = Text::new("Model for {} mode", "Modell für den Modus {}");
-const TYPES: Text = Text::new("Models by persona type", "Modelle nach Persona-Typ");
-const TYPE: Text = Text::new("Model for {} personas", "Modell für den Persona-Typ {}");
-const NEW_TYPE: Text = Text::new("Another persona type", "Weiterer Persona-Typ");
-const NEW_TYPE_HINT: Text = Text::new(
-    "Chats with personas of this type use the next model.",
-    "Chats mit Personas dieses Typs nutzen das folgende Modell.",
-);
-const NEW_TYPE_MODEL: Text = Text::new("Model for this type", "Modell für diesen Typ");
-const MODELS: Text = Text::new("Models that members may choose", "Wählbare Modelle");
-const MODELS_HINT: Text = Text::new(
-    "If none is selected, members cannot choose.",
-    "Ist keines ausgewählt, können Mitglieder nicht wählen.",
-);
-const BY_SERVER: Text = Text::new("The server decides", "Bestimmt der Server");
-const NUMBER: Text = Text::new(
-    "Enter a whole number from 0 to 1,000,000,000,000.",
-    "Geben Sie eine ganze Zahl von 0 bis 1.000.000.000.000 ein.",
-);
-const ENTRY: Text =
-    Text::new("Choose a model of the catalogue.", "Wählen Sie ein Modell des Katalogs.");
-const TOO_MANY: Text = Text::new("Select fewer models.", "Wählen Sie weniger Modelle.");
-const TYPE_NAME: Text = Text::new(
-    "Enter a type of up to 50 characters.",
-    "Geben Sie einen Typ mit bis zu 50 Zeichen ein.",
-);
-const USED: Text = Text::new("Usage", "Verbrauch");
-const TOP_UP: Text = Text::new("Top-ups left", "Übrige Aufladungen");
-const BYTES: Text = Text::new("In bytes. {}", "In Byte. {}");
-const POOL_LEFT: Text = Text::new("Pool left this week", "Übriger Pool dieser Woche");
-const OF: Text = Text::new("{} of {}", "{} von {}");
-
 /// Returns the form of a group's settings.
 pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) -> Section {
     let quota_fields = Quota::ALL.into_iter().map(|it| quota_field(page, settings, it));
@@ -302,3 +255,50 @@ fn mode_name(mode: &str) -> String {
 fn type_name(persona_type: &str) -> String {
     format!("type.{}", path_segment(persona_type))
 }
+
+const TITLE: Text = Text::new("Member settings", "Einstellungen der Mitglieder");
+const INTRO: Text = Text::new(
+    "Empty fields use the server’s default. Changes apply from the next request.",
+    "Für leere Felder gilt die Vorgabe des Servers. Änderungen gelten ab der nächsten Anfrage.",
+);
+const DEFAULT: Text = Text::new("Server’s default: {}", "Vorgabe des Servers: {}");
+const BY_SETTINGS: Text =
+    Text::new("Default: the server’s settings", "Vorgabe: die Einstellungen des Servers");
+const NO_LIMIT: Text = Text::new("Empty or 0: no limit", "Leer oder 0: kein Limit");
+const UNLIMITED: Text = Text::new("No limit", "Kein Limit");
+const POOL: Text = Text::new("Pool", "Pool");
+const POOL_OPTION: Text = Text::new(
+    "Members share unused weekly credits in the following week",
+    "Mitglieder teilen sich in der Folgewoche, was von ihren Wochen-Credits übrig bleibt",
+);
+const MODE: Text = Text::new("Model for {} mode", "Modell für den Modus {}");
+const TYPES: Text = Text::new("Models by persona type", "Modelle nach Persona-Typ");
+const TYPE: Text = Text::new("Model for {} personas", "Modell für den Persona-Typ {}");
+const NEW_TYPE: Text = Text::new("Another persona type", "Weiterer Persona-Typ");
+const NEW_TYPE_HINT: Text = Text::new(
+    "Chats with personas of this type use the next model.",
+    "Chats mit Personas dieses Typs nutzen das folgende Modell.",
+);
+const NEW_TYPE_MODEL: Text = Text::new("Model for this type", "Modell für diesen Typ");
+const MODELS: Text = Text::new("Models that members may choose", "Wählbare Modelle");
+const MODELS_HINT: Text = Text::new(
+    "If none is selected, members cannot choose.",
+    "Ist keines ausgewählt, können Mitglieder nicht wählen.",
+);
+const BY_SERVER: Text = Text::new("The server decides", "Bestimmt der Server");
+const NUMBER: Text = Text::new(
+    "Enter a whole number from 0 to 1,000,000,000,000.",
+    "Geben Sie eine ganze Zahl von 0 bis 1.000.000.000.000 ein.",
+);
+const ENTRY: Text =
+    Text::new("Choose a model of the catalogue.", "Wählen Sie ein Modell des Katalogs.");
+const TOO_MANY: Text = Text::new("Select fewer models.", "Wählen Sie weniger Modelle.");
+const TYPE_NAME: Text = Text::new(
+    "Enter a type of up to 50 characters.",
+    "Geben Sie einen Typ mit bis zu 50 Zeichen ein.",
+);
+const USED: Text = Text::new("Usage", "Verbrauch");
+const TOP_UP: Text = Text::new("Top-ups left", "Übrige Aufladungen");
+const BYTES: Text = Text::new("In bytes. {}", "In Byte. {}");
+const POOL_LEFT: Text = Text::new("Pool left this week", "Übriger Pool dieser Woche");
+const OF: Text = Text::new("{} of {}", "{} von {}");

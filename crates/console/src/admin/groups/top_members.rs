@@ -9,19 +9,6 @@ use crate::admin::bindings::{find_emails, user_cell};
 use crate::page_context::PageContext;
 use crate::ui::{Cell, Row, Section, Table, Text, format};
 
-const INTRO: Text = Text::new(
-    "The members who have used most of this budget, up to ten.",
-    "Die bis zu zehn Mitglieder, die am meisten von diesem Budget verbraucht haben.",
-);
-const MEMBER: Text = Text::new("Member", "Mitglied");
-const USED: Text = Text::new("Used", "Verbraucht");
-const LIMIT: Text = Text::new("Limit", "Limit");
-const SHARE: Text = Text::new("Share", "Anteil");
-const EMPTY: Text = Text::new(
-    "No member has used credits in this period.",
-    "In diesem Zeitraum hat kein Mitglied Credits verbraucht.",
-);
-
 /// Returns a section for each of these budgets.
 pub(super) async fn sections(
     page: &PageContext,
@@ -57,3 +44,16 @@ pub(super) async fn sections(
 
     Ok(budgets.iter().map(section).collect())
 }
+
+const INTRO: Text = Text::new(
+    "The members who have used most of this budget, up to ten.",
+    "Die bis zu zehn Mitglieder, die am meisten von diesem Budget verbraucht haben.",
+);
+const MEMBER: Text = Text::new("Member", "Mitglied");
+const USED: Text = Text::new("Used", "Verbraucht");
+const LIMIT: Text = Text::new("Limit", "Limit");
+const SHARE: Text = Text::new("Share", "Anteil");
+const EMPTY: Text = Text::new(
+    "No member has used credits in this period.",
+    "In diesem Zeitraum hat kein Mitglied Credits verbraucht.",
+);

@@ -19,32 +19,6 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
-pub(super) const ADD: Text = Text::new("Add documents", "Dokumente hinzufügen");
-const TRY: Text = Text::new("Try a search", "Suche ausprobieren");
-const QUESTIONS: Text = Text::new("Unanswered questions", "Unbeantwortete Fragen");
-const SETTINGS: Text = Text::new("Settings", "Einstellungen");
-const OVERVIEW: Text = Text::new("Overview", "Übersicht");
-const STORAGE: Text = Text::new("Storage of the group", "Speicher der Gruppe");
-const STORAGE_USED: Text =
-    Text::new("This knowledge base: {} · limit: {}", "Diese Wissensdatenbank: {} · Limit: {}");
-const UP_TO: Text = Text::new("Limit of the group: {}", "Limit der Gruppe: {}");
-const PASSAGES: Text = Text::new("Searchable passages", "Durchsuchbare Abschnitte");
-const TOKENS: Text = Text::new("{} tokens", "{} Token");
-const TOKENS_THIS_MONTH: Text =
-    Text::new("Tokens embedded this month", "Eingebettete Token in diesem Monat");
-const RETRIEVALS: Text = Text::new("Used in answers", "In Antworten verwendet");
-const LAST: Text = Text::new("Last: {}", "Zuletzt: {}");
-const SIZE: Text = Text::new("Size", "Größe");
-const UPDATED: Text = Text::new("Updated", "Aktualisiert");
-const PROGRESS: Text = Text::new("{} of {} passages", "{} von {} Abschnitten");
-const RETRY: Text = Text::new("Try again", "Erneut versuchen");
-const DOCUMENT_TITLE: Text = Text::new("Title", "Titel");
-const ALL: Text = Text::new("All", "Alle");
-const EMPTY: Text = Text::new(
-    "There are no documents yet. Add the first one.",
-    "Es gibt noch keine Dokumente. Fügen Sie das erste hinzu.",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![manager_page("/admin/knowledge/{id}", |it| it.to(show))]
 }
@@ -288,6 +262,32 @@ fn tone(status: DocumentStatus) -> Tone {
         DocumentStatus::Failed => Tone::Bad,
     }
 }
+
+pub(super) const ADD: Text = Text::new("Add documents", "Dokumente hinzufügen");
+const TRY: Text = Text::new("Try a search", "Suche ausprobieren");
+const QUESTIONS: Text = Text::new("Unanswered questions", "Unbeantwortete Fragen");
+const SETTINGS: Text = Text::new("Settings", "Einstellungen");
+const OVERVIEW: Text = Text::new("Overview", "Übersicht");
+const STORAGE: Text = Text::new("Storage of the group", "Speicher der Gruppe");
+const STORAGE_USED: Text =
+    Text::new("This knowledge base: {} · limit: {}", "Diese Wissensdatenbank: {} · Limit: {}");
+const UP_TO: Text = Text::new("Limit of the group: {}", "Limit der Gruppe: {}");
+const PASSAGES: Text = Text::new("Searchable passages", "Durchsuchbare Abschnitte");
+const TOKENS: Text = Text::new("{} tokens", "{} Token");
+const TOKENS_THIS_MONTH: Text =
+    Text::new("Tokens embedded this month", "Eingebettete Token in diesem Monat");
+const RETRIEVALS: Text = Text::new("Used in answers", "In Antworten verwendet");
+const LAST: Text = Text::new("Last: {}", "Zuletzt: {}");
+const SIZE: Text = Text::new("Size", "Größe");
+const UPDATED: Text = Text::new("Updated", "Aktualisiert");
+const PROGRESS: Text = Text::new("{} of {} passages", "{} von {} Abschnitten");
+const RETRY: Text = Text::new("Try again", "Erneut versuchen");
+const DOCUMENT_TITLE: Text = Text::new("Title", "Titel");
+const ALL: Text = Text::new("All", "Alle");
+const EMPTY: Text = Text::new(
+    "There are no documents yet. Add the first one.",
+    "Es gibt noch keine Dokumente. Fügen Sie das erste hinzu.",
+);
 
 #[cfg(test)]
 mod tests {

@@ -20,42 +20,6 @@ use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 use crate::upload::{UploadForm, UploadedFile};
 
-const UPLOAD: Text = Text::new("Upload file", "Datei hochladen");
-const UPLOAD_HINT: Text = Text::new(
-    "PDF, Word, PowerPoint, Excel, HTML, CSV, email (.eml), Markdown or plain text, up to 10 MiB.",
-    "PDF, Word, PowerPoint, Excel, HTML, CSV, E-Mail (.eml), Markdown oder reiner Text, bis \
-     10 MiB.",
-);
-const FILE: Text = Text::new("File", "Datei");
-const PASTE: Text = Text::new("Paste text", "Text einfügen");
-const ADD_DOCUMENT: Text = Text::new("Add document", "Dokument hinzufügen");
-const CONTENT: Text = Text::new("Text", "Text");
-const IS_MARKDOWN: Text = Text::new("Format", "Format");
-const PLAIN: Text = Text::new("Plain text", "Reiner Text");
-const MARKDOWN: Text = Text::new("Markdown", "Markdown");
-const DOCUMENT_TITLE: Text = Text::new("Title", "Titel");
-const TITLE_HINT: Text = Text::new(
-    "If empty, the name of the file is used.",
-    "Ohne Angabe wird der Name der Datei verwendet.",
-);
-const SOURCE: Text = Text::new("Source", "Quelle");
-const SOURCE_HINT: Text = Text::new(
-    "Such as a web address. A later document from the same source replaces this one.",
-    "Zum Beispiel eine Webadresse. Ein späteres Dokument aus derselben Quelle ersetzt dieses.",
-);
-const TYPE: Text = Text::new("Type", "Typ");
-const SIZE: Text = Text::new("Size", "Größe");
-const OPEN: Text = Text::new("Open file", "Datei öffnen");
-const UPDATED: Text = Text::new("Updated", "Aktualisiert");
-const PASSAGES: Text = Text::new("Searchable passages", "Durchsuchbare Abschnitte");
-const RETRIEVALS: Text = Text::new("Used in answers", "In Antworten verwendet");
-const DELETE_DOCUMENT: Text = Text::new("Delete document", "Dokument löschen");
-const DELETE_HINT: Text = Text::new(
-    "Searches no longer find it, and links in earlier answers stop working. This can’t be undone.",
-    "Suchen finden es nicht mehr, und Verweise in früheren Antworten führen ins Leere. Das lässt \
-     sich nicht rückgängig machen.",
-);
-
 /// Body limit of a form with a document.
 const DOCUMENT_BODY: usize = pia_knowledge::MAX_CONTENT_BYTES + 64 * 1024;
 /// Body limit of a form with a text. Encoding the form may triple its size.
@@ -273,6 +237,42 @@ fn title_of(name: &str) -> String {
     let stem = name.rsplit_once('.').map_or(name, |it| it.0);
     if stem.is_empty() { name.to_owned() } else { stem.to_owned() }
 }
+
+const UPLOAD: Text = Text::new("Upload file", "Datei hochladen");
+const UPLOAD_HINT: Text = Text::new(
+    "PDF, Word, PowerPoint, Excel, HTML, CSV, email (.eml), Markdown or plain text, up to 10 MiB.",
+    "PDF, Word, PowerPoint, Excel, HTML, CSV, E-Mail (.eml), Markdown oder reiner Text, bis \
+     10 MiB.",
+);
+const FILE: Text = Text::new("File", "Datei");
+const PASTE: Text = Text::new("Paste text", "Text einfügen");
+const ADD_DOCUMENT: Text = Text::new("Add document", "Dokument hinzufügen");
+const CONTENT: Text = Text::new("Text", "Text");
+const IS_MARKDOWN: Text = Text::new("Format", "Format");
+const PLAIN: Text = Text::new("Plain text", "Reiner Text");
+const MARKDOWN: Text = Text::new("Markdown", "Markdown");
+const DOCUMENT_TITLE: Text = Text::new("Title", "Titel");
+const TITLE_HINT: Text = Text::new(
+    "If empty, the name of the file is used.",
+    "Ohne Angabe wird der Name der Datei verwendet.",
+);
+const SOURCE: Text = Text::new("Source", "Quelle");
+const SOURCE_HINT: Text = Text::new(
+    "Such as a web address. A later document from the same source replaces this one.",
+    "Zum Beispiel eine Webadresse. Ein späteres Dokument aus derselben Quelle ersetzt dieses.",
+);
+const TYPE: Text = Text::new("Type", "Typ");
+const SIZE: Text = Text::new("Size", "Größe");
+const OPEN: Text = Text::new("Open file", "Datei öffnen");
+const UPDATED: Text = Text::new("Updated", "Aktualisiert");
+const PASSAGES: Text = Text::new("Searchable passages", "Durchsuchbare Abschnitte");
+const RETRIEVALS: Text = Text::new("Used in answers", "In Antworten verwendet");
+const DELETE_DOCUMENT: Text = Text::new("Delete document", "Dokument löschen");
+const DELETE_HINT: Text = Text::new(
+    "Searches no longer find it, and links in earlier answers stop working. This can’t be undone.",
+    "Suchen finden es nicht mehr, und Verweise in früheren Antworten führen ins Leere. Das lässt \
+     sich nicht rückgängig machen.",
+);
 
 #[cfg(test)]
 mod tests {

@@ -11,24 +11,6 @@ use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
 use crate::ui::{Cell, Form, Row, Section, Text, View, format};
 
-const TITLE: Text = Text::new("Unanswered questions", "Unbeantwortete Fragen");
-const INTRO: Text = Text::new(
-    "Members of the group that owns this knowledge base asked these questions, and no document \
-     answered them. Nobody sees who asked. A question disappears after 30 days.",
-    "Mitglieder der Gruppe, der diese Wissensdatenbank gehört, haben diese Fragen gestellt, und \
-     kein Dokument hat sie beantwortet. Wer gefragt hat, ist nicht zu sehen. Eine Frage \
-     verschwindet nach 30 Tagen.",
-);
-const QUESTION: Text = Text::new("Question", "Frage");
-const COUNT: Text = Text::new("Asked", "Gestellt");
-const FIRST: Text = Text::new("First asked", "Zuerst gestellt");
-const LAST: Text = Text::new("Last asked", "Zuletzt gestellt");
-const EMPTY: Text = Text::new(
-    "No unanswered questions. They are collected only if the server’s settings allow it.",
-    "Keine unbeantworteten Fragen. Fragen werden nur gesammelt, wenn die Einstellungen des Servers \
-     es erlauben.",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         manager_page("/admin/knowledge/{id}/questions", |it| it.to(list)),
@@ -70,3 +52,21 @@ async fn delete(page: PageContext, PathPart { id, part }: PathPart, _: FormField
         .await?;
     page.done(&format!("admin/knowledge/{id}/questions"), "deleted")
 }
+
+const TITLE: Text = Text::new("Unanswered questions", "Unbeantwortete Fragen");
+const INTRO: Text = Text::new(
+    "Members of the group that owns this knowledge base asked these questions, and no document \
+     answered them. Nobody sees who asked. A question disappears after 30 days.",
+    "Mitglieder der Gruppe, der diese Wissensdatenbank gehört, haben diese Fragen gestellt, und \
+     kein Dokument hat sie beantwortet. Wer gefragt hat, ist nicht zu sehen. Eine Frage \
+     verschwindet nach 30 Tagen.",
+);
+const QUESTION: Text = Text::new("Question", "Frage");
+const COUNT: Text = Text::new("Asked", "Gestellt");
+const FIRST: Text = Text::new("First asked", "Zuerst gestellt");
+const LAST: Text = Text::new("Last asked", "Zuletzt gestellt");
+const EMPTY: Text = Text::new(
+    "No unanswered questions. They are collected only if the server’s settings allow it.",
+    "Keine unbeantworteten Fragen. Fragen werden nur gesammelt, wenn die Einstellungen des Servers \
+     es erlauben.",
+);

@@ -11,34 +11,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-const TITLE: Text = Text::new("Try a search", "Suche ausprobieren");
-const INTRO: Text = Text::new(
-    "Ask what a member would ask. You see the passages that a model would read, best first.",
-    "Fragen Sie, was ein Mitglied fragen würde. Sie sehen die Abschnitte, die ein Modell lesen \
-     würde, die besten zuerst.",
-);
-const QUESTION: Text = Text::new("Question", "Frage");
-const PASSAGES: Text = Text::new("Passages", "Abschnitte");
-const PASSAGE: Text = Text::new("Passage", "Abschnitt");
-const DOCUMENT: Text = Text::new("Document", "Dokument");
-const SIMILARITY: Text = Text::new("Similarity", "Ähnlichkeit");
-const NOTHING: Text = Text::new(
-    "No passage is relevant enough. Add a document that answers the question, or word it as your \
-     documents do.",
-    "Kein Abschnitt ist relevant genug. Fügen Sie ein Dokument hinzu, das die Frage beantwortet, \
-     oder formulieren Sie sie wie in Ihren Dokumenten.",
-);
-const FAILED: Text = Text::new("The search failed.", "Die Suche ist fehlgeschlagen.");
-const CAUSE: Text = Text::new("Cause", "Ursache");
-const MODEL_UNAVAILABLE: Text = Text::new(
-    "The provider of the model is unavailable",
-    "Der Anbieter des Modells ist nicht verfügbar",
-);
-const QUESTION_REFUSED: Text = Text::new(
-    "The provider of the model refused the question",
-    "Der Anbieter des Modells hat die Frage abgelehnt",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     const PATH: &str = "/admin/knowledge/{id}/search";
     vec![manager_page(PATH, |it| it.to(show)), manager_form(PATH, |it| it.to(search))]
@@ -119,3 +91,31 @@ fn passage_table(page: &PageContext, id: Uuid, passages: &[Passage]) -> Table {
         ..Table::default()
     }
 }
+
+const TITLE: Text = Text::new("Try a search", "Suche ausprobieren");
+const INTRO: Text = Text::new(
+    "Ask what a member would ask. You see the passages that a model would read, best first.",
+    "Fragen Sie, was ein Mitglied fragen würde. Sie sehen die Abschnitte, die ein Modell lesen \
+     würde, die besten zuerst.",
+);
+const QUESTION: Text = Text::new("Question", "Frage");
+const PASSAGES: Text = Text::new("Passages", "Abschnitte");
+const PASSAGE: Text = Text::new("Passage", "Abschnitt");
+const DOCUMENT: Text = Text::new("Document", "Dokument");
+const SIMILARITY: Text = Text::new("Similarity", "Ähnlichkeit");
+const NOTHING: Text = Text::new(
+    "No passage is relevant enough. Add a document that answers the question, or word it as your \
+     documents do.",
+    "Kein Abschnitt ist relevant genug. Fügen Sie ein Dokument hinzu, das die Frage beantwortet, \
+     oder formulieren Sie sie wie in Ihren Dokumenten.",
+);
+const FAILED: Text = Text::new("The search failed.", "Die Suche ist fehlgeschlagen.");
+const CAUSE: Text = Text::new("Cause", "Ursache");
+const MODEL_UNAVAILABLE: Text = Text::new(
+    "The provider of the model is unavailable",
+    "Der Anbieter des Modells ist nicht verfügbar",
+);
+const QUESTION_REFUSED: Text = Text::new(
+    "The provider of the model refused the question",
+    "Der Anbieter des Modells hat die Frage abgelehnt",
+);

@@ -13,30 +13,6 @@ use crate::proof::ProvedForm;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 
-const TITLE: Text = Text::new("Settings", "Einstellungen");
-const MODEL: Text = Text::new("Embedding model", "Einbettungsmodell");
-const REINDEX: Text = Text::new("Reindexing with {}", "Wird mit {} neu indiziert");
-const PROMPT: Text = Text::new("Prompt", "Prompt");
-const PROMPT_HINT: Text = Text::new(
-    "Tells the model when to search this knowledge base. Up to 8,000 characters.",
-    "Sagt dem Modell, wann es in dieser Wissensdatenbank suchen soll. Bis zu 8.000 Zeichen.",
-);
-const RENAME: Text = Text::new("Rename knowledge base", "Wissensdatenbank umbenennen");
-const SHARE: Text = Text::new("Share knowledge base", "Wissensdatenbank teilen");
-const SHARE_HINT: Text = Text::new(
-    "Members of these groups can search it too. Only managers of its own group can change \
-     documents.",
-    "Auch Mitglieder dieser Gruppen können darin suchen. Nur Verwalter der eigenen Gruppe können \
-     Dokumente ändern.",
-);
-const GROUPS: Text = Text::new("Other groups", "Andere Gruppen");
-const DELETE_BASE: Text = Text::new("Delete knowledge base", "Wissensdatenbank löschen");
-const DELETE_HINT: Text = Text::new(
-    "All of its documents ({}) are deleted, and chats no longer find them. This can’t be undone.",
-    "Alle Dokumente ({}) werden gelöscht, und Chats finden sie nicht mehr. Das lässt sich nicht \
-     rückgängig machen.",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         manager_page("/admin/knowledge/{id}/settings", |it| it.to(show)),
@@ -146,3 +122,27 @@ fn model_cell(page: &PageContext, entry: &KnowledgeBaseEntry) -> Cell {
     let model = Cell::text(entry.model.as_deref().unwrap_or_default());
     model.detail(reindexed.unwrap_or_default())
 }
+
+const TITLE: Text = Text::new("Settings", "Einstellungen");
+const MODEL: Text = Text::new("Embedding model", "Einbettungsmodell");
+const REINDEX: Text = Text::new("Reindexing with {}", "Wird mit {} neu indiziert");
+const PROMPT: Text = Text::new("Prompt", "Prompt");
+const PROMPT_HINT: Text = Text::new(
+    "Tells the model when to search this knowledge base. Up to 8,000 characters.",
+    "Sagt dem Modell, wann es in dieser Wissensdatenbank suchen soll. Bis zu 8.000 Zeichen.",
+);
+const RENAME: Text = Text::new("Rename knowledge base", "Wissensdatenbank umbenennen");
+const SHARE: Text = Text::new("Share knowledge base", "Wissensdatenbank teilen");
+const SHARE_HINT: Text = Text::new(
+    "Members of these groups can search it too. Only managers of its own group can change \
+     documents.",
+    "Auch Mitglieder dieser Gruppen können darin suchen. Nur Verwalter der eigenen Gruppe können \
+     Dokumente ändern.",
+);
+const GROUPS: Text = Text::new("Other groups", "Andere Gruppen");
+const DELETE_BASE: Text = Text::new("Delete knowledge base", "Wissensdatenbank löschen");
+const DELETE_HINT: Text = Text::new(
+    "All of its documents ({}) are deleted, and chats no longer find them. This can’t be undone.",
+    "Alle Dokumente ({}) werden gelöscht, und Chats finden sie nicht mehr. Das lässt sich nicht \
+     rückgängig machen.",
+);

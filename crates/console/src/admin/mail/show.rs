@@ -13,27 +13,6 @@ use crate::routes::pages::{form, page};
 use crate::texts::common;
 use crate::ui::{Cell, Form, Section, Text, View, format};
 
-const TRIES: Text = Text::new("Attempts", "Versuche");
-const FAILED_AT: Text = Text::new("Abandoned", "Aufgegeben");
-const ABANDONED: Text = Text::new(
-    "Its content was deleted because it may have contained a link that gives access to an account. \
-     It cannot be sent again: ask the recipient to request it again, or repeat the action that \
-     sent it.",
-    "Ihr Inhalt wurde gelöscht, weil er einen Link mit Zugang zu einem Konto enthalten konnte. Sie \
-     lässt sich nicht noch einmal senden: Bitten Sie die Person, sie erneut anzufordern, oder \
-     wiederholen Sie die Aktion, die sie ausgelöst hat.",
-);
-const RETRY: Text = Text::new("Send now", "Jetzt senden");
-const RETRY_HINT: Text = Text::new(
-    "Tries again now instead of waiting for the next attempt.",
-    "Versucht es jetzt, statt auf den nächsten Versuch zu warten.",
-);
-const DISCARD: Text = Text::new("Discard email", "E-Mail verwerfen");
-const DISCARD_HINT: Text = Text::new(
-    "The email is deleted and never sent. This can’t be undone.",
-    "Die E-Mail wird gelöscht und nie gesendet. Das lässt sich nicht rückgängig machen.",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/mail/{id}", |it| it.to(show)),
@@ -101,3 +80,24 @@ fn facts_section(page: &PageContext, mail: &MailRecord, name: String) -> Section
     let section = Section::new("mail", "").facts(facts);
     if mail.failed_at.is_some() { section.paragraph(page.t(ABANDONED)) } else { section.live(true) }
 }
+
+const TRIES: Text = Text::new("Attempts", "Versuche");
+const FAILED_AT: Text = Text::new("Abandoned", "Aufgegeben");
+const ABANDONED: Text = Text::new(
+    "Its content was deleted because it may have contained a link that gives access to an account. \
+     It cannot be sent again: ask the recipient to request it again, or repeat the action that \
+     sent it.",
+    "Ihr Inhalt wurde gelöscht, weil er einen Link mit Zugang zu einem Konto enthalten konnte. Sie \
+     lässt sich nicht noch einmal senden: Bitten Sie die Person, sie erneut anzufordern, oder \
+     wiederholen Sie die Aktion, die sie ausgelöst hat.",
+);
+const RETRY: Text = Text::new("Send now", "Jetzt senden");
+const RETRY_HINT: Text = Text::new(
+    "Tries again now instead of waiting for the next attempt.",
+    "Versucht es jetzt, statt auf den nächsten Versuch zu warten.",
+);
+const DISCARD: Text = Text::new("Discard email", "E-Mail verwerfen");
+const DISCARD_HINT: Text = Text::new(
+    "The email is deleted and never sent. This can’t be undone.",
+    "Die E-Mail wird gelöscht und nie gesendet. Das lässt sich nicht rückgängig machen.",
+);

@@ -3,6 +3,12 @@
 use crate::page_context::PageContext;
 use crate::ui::Text;
 
+/// Returns the name of an email with this template.
+pub(super) fn name(page: &PageContext, template: &str) -> String {
+    let known = NAMES.iter().find(|it| it.0 == template).map(|it| page.t(it.1));
+    known.unwrap_or(template).to_owned()
+}
+
 /// Names by template. One that is missing is displayed by its own name.
 const NAMES: &[(&str, Text)] = &[
     ("verify-address", Text::new("Confirm address", "Adresse bestätigen")),
@@ -36,9 +42,3 @@ const NAMES: &[(&str, Text)] = &[
     ("answer-reported", Text::new("Answer reported", "Antwort gemeldet")),
     ("relay-test", Text::new("Test", "Test")),
 ];
-
-/// Returns the name of an email with this template.
-pub(super) fn name(page: &PageContext, template: &str) -> String {
-    let known = NAMES.iter().find(|it| it.0 == template).map(|it| page.t(it.1));
-    known.unwrap_or(template).to_owned()
-}

@@ -6,23 +6,6 @@ use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Section, Text, format};
 
-const TITLE: Text = Text::new("Calls since startup", "Aufrufe seit dem Start");
-pub(super) const THIS_INSTANCE: Text = Text::new(
-    "Calls of this instance of the server since it started.",
-    "Aufrufe dieser Instanz des Servers seit ihrem Start.",
-);
-const SHARED: Text = Text::new(
-    "Calls of this instance of the server since it started. The models under Ai and Ai:Modes are \
-     counted together.",
-    "Aufrufe dieser Instanz des Servers seit ihrem Start. Die Modelle unter Ai und Ai:Modes werden \
-     zusammen gezählt.",
-);
-const NOT_CALLED: Text = Text::new("Not called yet", "Noch nicht aufgerufen");
-const LAST: Text = Text::new("Last call", "Letzter Aufruf");
-const OPEN: Text = Text::new("Open now", "Zurzeit offen");
-const WAITING: Text = Text::new("Waiting now", "Zurzeit wartend");
-const PAUSED: Text = Text::new("Paused keys", "Pausierte Schlüssel");
-
 /// Returns the outcome of the last call.
 pub(in crate::admin) fn last_call_cell(page: &PageContext, attempts: &EntryAttempts) -> Cell {
     let Some(outcome) = attempts.last else {
@@ -71,3 +54,20 @@ pub(in crate::admin) fn outcome_text(outcome: AttemptOutcome) -> Text {
         AttemptOutcome::Silent => Text::new("No answer in time", "Zeitüberschreitung"),
     }
 }
+
+const TITLE: Text = Text::new("Calls since startup", "Aufrufe seit dem Start");
+pub(super) const THIS_INSTANCE: Text = Text::new(
+    "Calls of this instance of the server since it started.",
+    "Aufrufe dieser Instanz des Servers seit ihrem Start.",
+);
+const SHARED: Text = Text::new(
+    "Calls of this instance of the server since it started. The models under Ai and Ai:Modes are \
+     counted together.",
+    "Aufrufe dieser Instanz des Servers seit ihrem Start. Die Modelle unter Ai und Ai:Modes werden \
+     zusammen gezählt.",
+);
+const NOT_CALLED: Text = Text::new("Not called yet", "Noch nicht aufgerufen");
+const LAST: Text = Text::new("Last call", "Letzter Aufruf");
+const OPEN: Text = Text::new("Open now", "Zurzeit offen");
+const WAITING: Text = Text::new("Waiting now", "Zurzeit wartend");
+const PAUSED: Text = Text::new("Paused keys", "Pausierte Schlüssel");

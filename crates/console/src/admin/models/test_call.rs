@@ -9,27 +9,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Form, Section, Text, format};
 
-const TITLE: Text = Text::new("Test call", "Testaufruf");
-const INTRO: Text = Text::new(
-    "Sends one short question to the provider. The provider bills it; no credits are charged.",
-    "Sendet eine kurze Frage an den Anbieter. Der Anbieter berechnet sie; Credits kostet sie nicht.",
-);
-const TEST: Text = Text::new("Test model", "Modell testen");
-const RESULT: Text = Text::new("Result of the test", "Ergebnis des Tests");
-const DURATION: Text = Text::new("Duration", "Dauer");
-const MILLISECONDS: Text = Text::new("{} ms", "{} ms");
-const ANSWER: Text = Text::new("Answer", "Antwort");
-const EMPTY_ANSWER: Text = Text::new("No text", "Kein Text");
-const DIMENSIONS: Text = Text::new("Vector of {} dimensions", "Vektor mit {} Dimensionen");
-const RESULTS: Text = Text::new("{} results", "{} Ergebnisse");
-const STATUS: Text = Text::new("HTTP status {}", "HTTP-Status {}");
-const UNREADABLE: Text = Text::new("The answer cannot be read", "Die Antwort ist nicht lesbar");
-const LIMIT_REACHED: Text = Text::new(
-    "The limits of this entry have been reached",
-    "Die Limits dieses Eintrags sind erreicht",
-);
-const STOPPING: Text = Text::new("The server is stopping", "Der Server wird beendet");
-const ADVICE: Text = Text::new("What to do", "Nächste Schritte");
 /// Maximum length of a displayed answer, in UTF-16 units.
 const MAX_ANSWER: usize = 500;
 
@@ -128,3 +107,25 @@ fn advice(failure: ModelTestFailure) -> Option<Text> {
         ),
     })
 }
+
+const TITLE: Text = Text::new("Test call", "Testaufruf");
+const INTRO: Text = Text::new(
+    "Sends one short question to the provider. The provider bills it; no credits are charged.",
+    "Sendet eine kurze Frage an den Anbieter. Der Anbieter berechnet sie; Credits kostet sie nicht.",
+);
+const TEST: Text = Text::new("Test model", "Modell testen");
+const RESULT: Text = Text::new("Result of the test", "Ergebnis des Tests");
+const DURATION: Text = Text::new("Duration", "Dauer");
+const MILLISECONDS: Text = Text::new("{} ms", "{} ms");
+const ANSWER: Text = Text::new("Answer", "Antwort");
+const EMPTY_ANSWER: Text = Text::new("No text", "Kein Text");
+const DIMENSIONS: Text = Text::new("Vector of {} dimensions", "Vektor mit {} Dimensionen");
+const RESULTS: Text = Text::new("{} results", "{} Ergebnisse");
+const STATUS: Text = Text::new("HTTP status {}", "HTTP-Status {}");
+const UNREADABLE: Text = Text::new("The answer cannot be read", "Die Antwort ist nicht lesbar");
+const LIMIT_REACHED: Text = Text::new(
+    "The limits of this entry have been reached",
+    "Die Limits dieses Eintrags sind erreicht",
+);
+const STOPPING: Text = Text::new("The server is stopping", "Der Server wird beendet");
+const ADVICE: Text = Text::new("What to do", "Nächste Schritte");

@@ -17,24 +17,6 @@ use crate::proof::ProvedForm;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Section, Text, View, format};
 
-const UPDATED: Text = Text::new("Updated", "Aktualisiert");
-const EDIT: Text = Text::new("Edit", "Bearbeiten");
-const FIXED: Text = Text::new(
-    "The skill itself cannot be changed: it comes with the server, or pods run it.",
-    "Die Fähigkeit selbst lässt sich nicht ändern: Sie gehört zum Server, oder Pods führen sie aus.",
-);
-const GRANT_HINT: Text = Text::new(
-    "Members of these groups may hand assignments over to it.",
-    "Mitglieder dieser Gruppen dürfen ihm Aufträge übergeben.",
-);
-const DELETE_OPERATOR: Text = Text::new("Delete operator", "Operator löschen");
-const DELETE_HINT: Text = Text::new(
-    "Nobody can use its skill any more. Assignments that were already handed over continue. This \
-     can’t be undone.",
-    "Seine Fähigkeit kann niemand mehr nutzen. Bereits übergebene Aufträge laufen weiter. Das \
-     lässt sich nicht rückgängig machen.",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/operators/{id}", |it| it.to(show)),
@@ -162,3 +144,21 @@ fn edit_section(page: &PageContext, operator: &Operator, form: Option<&FormField
     let stored_skill = || TypedSkill::of_skill(&operator.skill);
     section.form(add_fields(page, edit, &form.map_or_else(stored_skill, TypedSkill::of_form)))
 }
+
+const UPDATED: Text = Text::new("Updated", "Aktualisiert");
+const EDIT: Text = Text::new("Edit", "Bearbeiten");
+const FIXED: Text = Text::new(
+    "The skill itself cannot be changed: it comes with the server, or pods run it.",
+    "Die Fähigkeit selbst lässt sich nicht ändern: Sie gehört zum Server, oder Pods führen sie aus.",
+);
+const GRANT_HINT: Text = Text::new(
+    "Members of these groups may hand assignments over to it.",
+    "Mitglieder dieser Gruppen dürfen ihm Aufträge übergeben.",
+);
+const DELETE_OPERATOR: Text = Text::new("Delete operator", "Operator löschen");
+const DELETE_HINT: Text = Text::new(
+    "Nobody can use its skill any more. Assignments that were already handed over continue. This \
+     can’t be undone.",
+    "Seine Fähigkeit kann niemand mehr nutzen. Bereits übergebene Aufträge laufen weiter. Das \
+     lässt sich nicht rückgängig machen.",
+);

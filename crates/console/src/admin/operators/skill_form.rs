@@ -11,22 +11,6 @@ use crate::texts::field_errors::field_error;
 use crate::ui::form::SelectOption;
 use crate::ui::{Field, Form, Text};
 
-const NAME: Text = Text::new("Skill name", "Name der Fähigkeit");
-const NAME_HINT: Text = Text::new(
-    "Clients refer to the skill by this name. Use letters, digits, hyphens, dots and underscores.",
-    "Unter diesem Namen sprechen Clients die Fähigkeit an. Verwenden Sie Buchstaben ohne Umlaute, \
-     Ziffern, Bindestriche, Punkte und Unterstriche.",
-);
-const MODE: Text = Text::new("Mode", "Modus");
-const INPUTS: Text = Text::new("Accepted attachments", "Erlaubte Anhänge");
-const STEP_TITLE: Text = Text::new("Step {}: title", "Schritt {}: Titel");
-const STEP_HINT: Text = Text::new(
-    "Steps without title and instructions are left out. After saving, there is room for more.",
-    "Schritte ohne Titel und Anweisungen entfallen. Nach dem Speichern ist Platz für weitere.",
-);
-const INSTRUCTIONS: Text = Text::new("Step {}: instructions", "Schritt {}: Anweisungen");
-const MAX_OUTPUT: Text = Text::new("Step {}: maximum tokens", "Schritt {}: maximale Tokenzahl");
-
 /// Maximum number of steps of a skill.
 const MAX_STEPS: usize = 50;
 /// Number of empty steps below the steps of the skill.
@@ -174,6 +158,22 @@ fn input_text(entity: EntityType) -> Text {
         EntityType::Template => Text::new("Templates", "Vorlagen"),
     }
 }
+
+const NAME: Text = Text::new("Skill name", "Name der Fähigkeit");
+const NAME_HINT: Text = Text::new(
+    "Clients refer to the skill by this name. Use letters, digits, hyphens, dots and underscores.",
+    "Unter diesem Namen sprechen Clients die Fähigkeit an. Verwenden Sie Buchstaben ohne Umlaute, \
+     Ziffern, Bindestriche, Punkte und Unterstriche.",
+);
+const MODE: Text = Text::new("Mode", "Modus");
+const INPUTS: Text = Text::new("Accepted attachments", "Erlaubte Anhänge");
+const STEP_TITLE: Text = Text::new("Step {}: title", "Schritt {}: Titel");
+const STEP_HINT: Text = Text::new(
+    "Steps without title and instructions are left out. After saving, there is room for more.",
+    "Schritte ohne Titel und Anweisungen entfallen. Nach dem Speichern ist Platz für weitere.",
+);
+const INSTRUCTIONS: Text = Text::new("Step {}: instructions", "Schritt {}: Anweisungen");
+const MAX_OUTPUT: Text = Text::new("Step {}: maximum tokens", "Schritt {}: maximale Tokenzahl");
 
 #[cfg(test)]
 mod tests {

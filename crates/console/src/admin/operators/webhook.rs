@@ -13,37 +13,6 @@ use crate::ui::table::Tone;
 use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-const WEBHOOK: Text = Text::new("Webhook", "Webhook");
-const HINT: Text = Text::new(
-    "The server calls this URL when an assignment of this operator ends. It must begin with \
-     https://.",
-    "Der Server ruft diese URL auf, wenn ein Auftrag dieses Operators endet. Sie muss mit https:// \
-     beginnen.",
-);
-const URL: Text = Text::new("URL", "URL");
-const SAVE_URL: Text = Text::new("Save and rotate secret", "Speichern und Geheimnis erneuern");
-const REMOVE: Text = Text::new("Remove webhook", "Webhook entfernen");
-const SECRET: Text =
-    Text::new("Secret that signs deliveries", "Geheimnis, das Zustellungen signiert");
-const SECRET_HINT: Text = Text::new(
-    "Copy the secret now: it is shown only once. An earlier one is no longer valid.",
-    "Kopieren Sie das Geheimnis jetzt: Es wird nur einmal angezeigt. Ein früheres gilt nicht mehr.",
-);
-const DELIVERIES: Text = Text::new("Deliveries", "Zustellungen");
-const DELIVERIES_HINT: Text =
-    Text::new("The latest 100, newest first.", "Die letzten 100, neueste zuerst.");
-const EMPTY: Text = Text::new(
-    "No deliveries yet. The first one follows when the next assignment ends.",
-    "Noch keine Zustellungen. Die erste folgt, wenn der nächste Auftrag endet.",
-);
-const CREATED: Text = Text::new("Created", "Erstellt");
-const ATTEMPTS: Text = Text::new("Attempts", "Versuche");
-const CONTENT: Text = Text::new("Content", "Inhalt");
-const DELIVERED: Text = Text::new("Delivered", "Zugestellt");
-const NEXT_ATTEMPT: Text = Text::new("Next attempt {}", "Nächster Versuch {}");
-const PENDING: Text = Text::new("Pending", "Ausstehend");
-const ABANDONED: Text = Text::new("Abandoned", "Aufgegeben");
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         licensed_form("/admin/operators/{id}/webhook", |it| it.to(put)),
@@ -148,3 +117,34 @@ fn delivery_row(page: &PageContext, delivery: &WebhookDelivery) -> Row {
         Cell::text(delivery.payload.as_str()),
     ])
 }
+
+const WEBHOOK: Text = Text::new("Webhook", "Webhook");
+const HINT: Text = Text::new(
+    "The server calls this URL when an assignment of this operator ends. It must begin with \
+     https://.",
+    "Der Server ruft diese URL auf, wenn ein Auftrag dieses Operators endet. Sie muss mit https:// \
+     beginnen.",
+);
+const URL: Text = Text::new("URL", "URL");
+const SAVE_URL: Text = Text::new("Save and rotate secret", "Speichern und Geheimnis erneuern");
+const REMOVE: Text = Text::new("Remove webhook", "Webhook entfernen");
+const SECRET: Text =
+    Text::new("Secret that signs deliveries", "Geheimnis, das Zustellungen signiert");
+const SECRET_HINT: Text = Text::new(
+    "Copy the secret now: it is shown only once. An earlier one is no longer valid.",
+    "Kopieren Sie das Geheimnis jetzt: Es wird nur einmal angezeigt. Ein früheres gilt nicht mehr.",
+);
+const DELIVERIES: Text = Text::new("Deliveries", "Zustellungen");
+const DELIVERIES_HINT: Text =
+    Text::new("The latest 100, newest first.", "Die letzten 100, neueste zuerst.");
+const EMPTY: Text = Text::new(
+    "No deliveries yet. The first one follows when the next assignment ends.",
+    "Noch keine Zustellungen. Die erste folgt, wenn der nächste Auftrag endet.",
+);
+const CREATED: Text = Text::new("Created", "Erstellt");
+const ATTEMPTS: Text = Text::new("Attempts", "Versuche");
+const CONTENT: Text = Text::new("Content", "Inhalt");
+const DELIVERED: Text = Text::new("Delivered", "Zugestellt");
+const NEXT_ATTEMPT: Text = Text::new("Next attempt {}", "Nächster Versuch {}");
+const PENDING: Text = Text::new("Pending", "Ausstehend");
+const ABANDONED: Text = Text::new("Abandoned", "Aufgegeben");

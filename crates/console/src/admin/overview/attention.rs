@@ -11,53 +11,6 @@ use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Section, Text, format};
 
-const TITLE: Text = Text::new("Needs attention", "Handlungsbedarf");
-const ALL_GOOD: Text =
-    Text::new("Nothing needs your attention.", "Zurzeit besteht kein Handlungsbedarf.");
-const THIS_INSTANCE: Text = Text::new(
-    "Models, disk space and the certificate are checked on the instance that serves this page.",
-    "Modelle, Speicherplatz und Zertifikat werden auf der Instanz geprüft, die diese Seite \
-     ausliefert.",
-);
-const LICENCE: Text = Text::new("Licence", "Lizenz");
-const LICENCE_MISSING: Text = Text::new("No valid licence", "Keine gültige Lizenz");
-const EXPIRED: Text = Text::new("Expired on {}", "Abgelaufen am {}");
-const EXPIRES: Text = Text::new("Expires on {}", "Läuft am {} ab");
-const CERTIFICATE: Text = Text::new("TLS certificate", "TLS-Zertifikat");
-const CERTIFICATE_HINT: Text = Text::new(
-    "Renew it and restart the server.",
-    "Erneuern Sie es und starten Sie den Server neu.",
-);
-const DISK_SPACE: Text = Text::new("Disk space", "Speicherplatz");
-const FREE: Text = Text::new("{} of {} free", "{} von {} frei");
-const EMAIL: Text = Text::new("Email", "E-Mail");
-const EMAIL_FAILED: Text = Text::new("Failed to send: {}", "Nicht gesendet: {}");
-const EMAILS_POSTPONED: Text = Text::new("Retrying: {}", "Neuer Versuch folgt: {}");
-const MODEL: Text = Text::new("Model {}", "Modell {}");
-const ASSIGNMENTS: Text = Text::new("Assignments", "Aufträge");
-const DELAYED: Text =
-    Text::new("{} waiting, the oldest since {}", "{} in der Warteschlange, der älteste seit {}");
-const MAINTENANCE: Text = Text::new("Maintenance", "Wartung");
-const MAINTENANCE_FAILED: Text = Text::new("Failed: {}", "Fehlgeschlagen: {}");
-const SETTING: Text = Text::new("Setting {}", "Einstellung {}");
-const SETTING_UNREADABLE: Text = Text::new(
-    "Not in effect: encrypted with another master key",
-    "Nicht wirksam: mit einem anderen Hauptschlüssel verschlüsselt",
-);
-const OPEN_STEP: Text = Text::new("One step left to do", "Ein Schritt ist noch zu erledigen");
-const OPEN_STEPS: Text = Text::new("{} steps left to do", "{} Schritte sind noch zu erledigen");
-const BUDGET: Text = Text::new("Budget of {}", "Budget von {}");
-const DAILY_USED: Text = Text::new(
-    "{} of the {} credits for 24 hours are used",
-    "{} von {} Credits für 24 Stunden sind verbraucht",
-);
-const WEEKLY_USED: Text = Text::new(
-    "{} of the {} credits for this week are used",
-    "{} von {} Credits dieser Woche sind verbraucht",
-);
-const ADMINS: Text = Text::new("Administrators", "Administratoren");
-const WITHOUT_FACTOR: Text =
-    Text::new("Without a second factor or passkey: {}", "Ohne zweiten Faktor oder Passkey: {}");
 /// Maximum number of problems; the most urgent come first.
 const MAX_PROBLEMS: usize = 20;
 
@@ -188,3 +141,51 @@ async fn open_steps(page: &PageContext, groups: usize) -> Result<Option<Cell>, A
     };
     Ok(Some(Cell::link(text, first_steps::PATH)))
 }
+
+const TITLE: Text = Text::new("Needs attention", "Handlungsbedarf");
+const ALL_GOOD: Text =
+    Text::new("Nothing needs your attention.", "Zurzeit besteht kein Handlungsbedarf.");
+const THIS_INSTANCE: Text = Text::new(
+    "Models, disk space and the certificate are checked on the instance that serves this page.",
+    "Modelle, Speicherplatz und Zertifikat werden auf der Instanz geprüft, die diese Seite \
+     ausliefert.",
+);
+const LICENCE: Text = Text::new("Licence", "Lizenz");
+const LICENCE_MISSING: Text = Text::new("No valid licence", "Keine gültige Lizenz");
+const EXPIRED: Text = Text::new("Expired on {}", "Abgelaufen am {}");
+const EXPIRES: Text = Text::new("Expires on {}", "Läuft am {} ab");
+const CERTIFICATE: Text = Text::new("TLS certificate", "TLS-Zertifikat");
+const CERTIFICATE_HINT: Text = Text::new(
+    "Renew it and restart the server.",
+    "Erneuern Sie es und starten Sie den Server neu.",
+);
+const DISK_SPACE: Text = Text::new("Disk space", "Speicherplatz");
+const FREE: Text = Text::new("{} of {} free", "{} von {} frei");
+const EMAIL: Text = Text::new("Email", "E-Mail");
+const EMAIL_FAILED: Text = Text::new("Failed to send: {}", "Nicht gesendet: {}");
+const EMAILS_POSTPONED: Text = Text::new("Retrying: {}", "Neuer Versuch folgt: {}");
+const MODEL: Text = Text::new("Model {}", "Modell {}");
+const ASSIGNMENTS: Text = Text::new("Assignments", "Aufträge");
+const DELAYED: Text =
+    Text::new("{} waiting, the oldest since {}", "{} in der Warteschlange, der älteste seit {}");
+const MAINTENANCE: Text = Text::new("Maintenance", "Wartung");
+const MAINTENANCE_FAILED: Text = Text::new("Failed: {}", "Fehlgeschlagen: {}");
+const SETTING: Text = Text::new("Setting {}", "Einstellung {}");
+const SETTING_UNREADABLE: Text = Text::new(
+    "Not in effect: encrypted with another master key",
+    "Nicht wirksam: mit einem anderen Hauptschlüssel verschlüsselt",
+);
+const OPEN_STEP: Text = Text::new("One step left to do", "Ein Schritt ist noch zu erledigen");
+const OPEN_STEPS: Text = Text::new("{} steps left to do", "{} Schritte sind noch zu erledigen");
+const BUDGET: Text = Text::new("Budget of {}", "Budget von {}");
+const DAILY_USED: Text = Text::new(
+    "{} of the {} credits for 24 hours are used",
+    "{} von {} Credits für 24 Stunden sind verbraucht",
+);
+const WEEKLY_USED: Text = Text::new(
+    "{} of the {} credits for this week are used",
+    "{} von {} Credits dieser Woche sind verbraucht",
+);
+const ADMINS: Text = Text::new("Administrators", "Administratoren");
+const WITHOUT_FACTOR: Text =
+    Text::new("Without a second factor or passkey: {}", "Ohne zweiten Faktor oder Passkey: {}");

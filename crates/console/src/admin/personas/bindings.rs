@@ -13,30 +13,6 @@ use crate::texts::common;
 use crate::ui::form::SelectOption;
 use crate::ui::{Field, Form, Section, Text};
 
-const GROUPS_INTRO: Text = Text::new(
-    "Members of the selected groups get this persona.",
-    "Die Mitglieder der ausgewählten Gruppen erhalten diese Persona.",
-);
-pub(super) const PLUGINS: Text = Text::new("Plugins", "Plugins");
-const PLUGINS_INTRO: Text = Text::new(
-    "The persona uses the selected plugins. Members need them in their group too.",
-    "Die Persona nutzt die ausgewählten Plugins. Auch die Gruppen der Mitglieder müssen sie \
-     haben.",
-);
-const NO_PLUGINS: Text = Text::new(
-    "There is no plugin yet. Create one under Plugins.",
-    "Es gibt noch kein Plugin. Erstellen Sie eines unter „Plugins“.",
-);
-const BASES: Text = Text::new("Knowledge bases", "Wissensdatenbanken");
-const BASES_INTRO: Text = Text::new(
-    "Chats with this persona search the selected knowledge bases.",
-    "Chats mit dieser Persona durchsuchen die ausgewählten Wissensdatenbanken.",
-);
-const NO_BASES: Text = Text::new(
-    "There is no knowledge base yet. Create one under Knowledge.",
-    "Es gibt noch keine Wissensdatenbank. Erstellen Sie eine unter „Wissen“.",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         licensed_form("/admin/personas/{id}/groups", |it| it.to(assign)),
@@ -164,3 +140,27 @@ async fn bases_section(
 fn binding_form(page: &PageContext, id: PersonaId, action: &str, field: Field) -> Form {
     Form::new(format!("admin/personas/{id}/{action}"), page.t(common::SAVE)).field(field)
 }
+
+const GROUPS_INTRO: Text = Text::new(
+    "Members of the selected groups get this persona.",
+    "Die Mitglieder der ausgewählten Gruppen erhalten diese Persona.",
+);
+pub(super) const PLUGINS: Text = Text::new("Plugins", "Plugins");
+const PLUGINS_INTRO: Text = Text::new(
+    "The persona uses the selected plugins. Members need them in their group too.",
+    "Die Persona nutzt die ausgewählten Plugins. Auch die Gruppen der Mitglieder müssen sie \
+     haben.",
+);
+const NO_PLUGINS: Text = Text::new(
+    "There is no plugin yet. Create one under Plugins.",
+    "Es gibt noch kein Plugin. Erstellen Sie eines unter „Plugins“.",
+);
+const BASES: Text = Text::new("Knowledge bases", "Wissensdatenbanken");
+const BASES_INTRO: Text = Text::new(
+    "Chats with this persona search the selected knowledge bases.",
+    "Chats mit dieser Persona durchsuchen die ausgewählten Wissensdatenbanken.",
+);
+const NO_BASES: Text = Text::new(
+    "There is no knowledge base yet. Create one under Knowledge.",
+    "Es gibt noch keine Wissensdatenbank. Erstellen Sie eine unter „Wissen“.",
+);

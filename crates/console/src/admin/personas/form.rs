@@ -9,71 +9,6 @@ use crate::texts::common;
 use crate::ui::form::SelectOption;
 use crate::ui::{Field, Form, Text};
 
-const TAGLINE: Text = Text::new("Tagline", "Untertitel");
-const TAGLINE_HINT: Text = Text::new(
-    "A line below the name in the apps, at most 280 characters.",
-    "Eine Zeile unter dem Namen in den Apps, höchstens 280 Zeichen.",
-);
-const PROMPT: Text = Text::new("Instructions", "Anweisungen");
-const PROMPT_HINT: Text = Text::new(
-    "System prompt: who the assistant is and what it does. At most 20,000 characters.",
-    "System-Prompt: wer der Assistent ist und was er tut. Höchstens 20.000 Zeichen.",
-);
-const GUARDRAILS: Text = Text::new("Guardrails", "Leitplanken");
-const GUARDRAILS_HINT: Text = Text::new(
-    "What the assistant must not do. At most 5,000 characters.",
-    "Was der Assistent nicht tun darf. Höchstens 5.000 Zeichen.",
-);
-const FORMAT: Text = Text::new("Output format", "Ausgabeformat");
-const FORMAT_HINT: Text = Text::new(
-    "The form of its answers, such as lists or a tone. At most 5,000 characters.",
-    "Die Form der Antworten, etwa Listen oder ein Tonfall. Höchstens 5.000 Zeichen.",
-);
-const EXPERTISE: Text = Text::new("Expertise", "Fachgebiete");
-const EXPERTISE_HINT: Text =
-    Text::new("One subject per line, at most 16.", "Ein Gebiet je Zeile, höchstens 16.");
-const ARCHETYPE: Text = Text::new("Archetype", "Archetyp");
-const MODEL_TYPE: Text = Text::new("Model type", "Modelltyp");
-const MODEL_TYPE_HINT: Text = Text::new(
-    "The settings of a group choose the model by this type.",
-    "Nach diesem Typ wählen die Einstellungen einer Gruppe das Modell.",
-);
-const EMOJI: Text = Text::new("Emoji", "Emoji");
-const COLOR: Text = Text::new("Accent colour", "Akzentfarbe");
-const COLOR_HINT: Text = Text::new("Such as #1D4FA8.", "Zum Beispiel #1D4FA8.");
-const TOOLS: Text = Text::new("Tools", "Werkzeuge");
-const EFFORT: Text = Text::new("Reasoning effort", "Denkaufwand");
-const STATE_HINT: Text = Text::new(
-    "Members do not get an inactive persona.",
-    "Inaktive Personas erhalten die Mitglieder nicht.",
-);
-const NONE: Text = Text::new("None", "Keiner");
-const MODEL_DEFAULT: Text = Text::new("Default of the model", "Standard des Modells");
-
-const ARCHETYPES: [(&str, Text); 7] = [
-    ("", NONE),
-    ("assistant", Text::new("Assistant", "Assistent")),
-    ("analyst", Text::new("Analyst", "Analytiker")),
-    ("creative", Text::new("Creative", "Kreativer")),
-    ("visionary", Text::new("Visionary", "Visionär")),
-    ("explainer", Text::new("Explainer", "Erklärer")),
-    ("custom", Text::new("Custom", "Eigener")),
-];
-const TOOL_SCOPES: [(&str, Text); 3] = [
-    ("0", Text::new("No tools", "Keine Werkzeuge")),
-    ("1", Text::new("Read-only tools", "Nur lesende Werkzeuge")),
-    ("2", Text::new("All tools", "Alle Werkzeuge")),
-];
-const EFFORTS: [(&str, Text); 7] = [
-    ("", MODEL_DEFAULT),
-    ("0", Text::new("None", "Kein Denkaufwand")),
-    ("1", Text::new("1 (lowest)", "1 (niedrigster)")),
-    ("2", Text::new("2", "2")),
-    ("3", Text::new("3", "3")),
-    ("4", Text::new("4", "4")),
-    ("5", Text::new("5 (highest)", "5 (höchster)")),
-];
-
 /// Parses the contents of a persona. Empty fields are `None`.
 pub(super) fn typed_draft(form: &FormFields) -> PersonaDraft {
     let subjects: Vec<String> = form
@@ -175,3 +110,68 @@ fn active_field(page: &PageContext, is_active: bool) -> Field {
     let option = SelectOption { value: "true".to_owned(), label, is_selected: is_active };
     Field::checks("isActive", page.t(common::STATUS), vec![option]).hint(page.t(STATE_HINT))
 }
+
+const TAGLINE: Text = Text::new("Tagline", "Untertitel");
+const TAGLINE_HINT: Text = Text::new(
+    "A line below the name in the apps, at most 280 characters.",
+    "Eine Zeile unter dem Namen in den Apps, höchstens 280 Zeichen.",
+);
+const PROMPT: Text = Text::new("Instructions", "Anweisungen");
+const PROMPT_HINT: Text = Text::new(
+    "System prompt: who the assistant is and what it does. At most 20,000 characters.",
+    "System-Prompt: wer der Assistent ist und was er tut. Höchstens 20.000 Zeichen.",
+);
+const GUARDRAILS: Text = Text::new("Guardrails", "Leitplanken");
+const GUARDRAILS_HINT: Text = Text::new(
+    "What the assistant must not do. At most 5,000 characters.",
+    "Was der Assistent nicht tun darf. Höchstens 5.000 Zeichen.",
+);
+const FORMAT: Text = Text::new("Output format", "Ausgabeformat");
+const FORMAT_HINT: Text = Text::new(
+    "The form of its answers, such as lists or a tone. At most 5,000 characters.",
+    "Die Form der Antworten, etwa Listen oder ein Tonfall. Höchstens 5.000 Zeichen.",
+);
+const EXPERTISE: Text = Text::new("Expertise", "Fachgebiete");
+const EXPERTISE_HINT: Text =
+    Text::new("One subject per line, at most 16.", "Ein Gebiet je Zeile, höchstens 16.");
+const ARCHETYPE: Text = Text::new("Archetype", "Archetyp");
+const MODEL_TYPE: Text = Text::new("Model type", "Modelltyp");
+const MODEL_TYPE_HINT: Text = Text::new(
+    "The settings of a group choose the model by this type.",
+    "Nach diesem Typ wählen die Einstellungen einer Gruppe das Modell.",
+);
+const EMOJI: Text = Text::new("Emoji", "Emoji");
+const COLOR: Text = Text::new("Accent colour", "Akzentfarbe");
+const COLOR_HINT: Text = Text::new("Such as #1D4FA8.", "Zum Beispiel #1D4FA8.");
+const TOOLS: Text = Text::new("Tools", "Werkzeuge");
+const EFFORT: Text = Text::new("Reasoning effort", "Denkaufwand");
+const STATE_HINT: Text = Text::new(
+    "Members do not get an inactive persona.",
+    "Inaktive Personas erhalten die Mitglieder nicht.",
+);
+const NONE: Text = Text::new("None", "Keiner");
+const MODEL_DEFAULT: Text = Text::new("Default of the model", "Standard des Modells");
+
+const ARCHETYPES: [(&str, Text); 7] = [
+    ("", NONE),
+    ("assistant", Text::new("Assistant", "Assistent")),
+    ("analyst", Text::new("Analyst", "Analytiker")),
+    ("creative", Text::new("Creative", "Kreativer")),
+    ("visionary", Text::new("Visionary", "Visionär")),
+    ("explainer", Text::new("Explainer", "Erklärer")),
+    ("custom", Text::new("Custom", "Eigener")),
+];
+const TOOL_SCOPES: [(&str, Text); 3] = [
+    ("0", Text::new("No tools", "Keine Werkzeuge")),
+    ("1", Text::new("Read-only tools", "Nur lesende Werkzeuge")),
+    ("2", Text::new("All tools", "Alle Werkzeuge")),
+];
+const EFFORTS: [(&str, Text); 7] = [
+    ("", MODEL_DEFAULT),
+    ("0", Text::new("None", "Kein Denkaufwand")),
+    ("1", Text::new("1 (lowest)", "1 (niedrigster)")),
+    ("2", Text::new("2", "2")),
+    ("3", Text::new("3", "3")),
+    ("4", Text::new("4", "4")),
+    ("5", Text::new("5 (highest)", "5 (höchster)")),
+];

@@ -14,28 +14,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Form, Row, Section, Text, View, format};
 
-const TITLE: Text = Text::new("Personas", "Personas");
-const INTRO: Text = Text::new(
-    "A persona is an assistant with its own instructions. Members of its groups find it in their \
-     apps.",
-    "Eine Persona ist ein Assistent mit eigenen Anweisungen. Die Mitglieder ihrer Gruppen finden \
-     sie in ihren Apps.",
-);
-const EMPTY: Text = Text::new(
-    "There is no persona yet. Create one, then choose its groups.",
-    "Es gibt noch keine Persona. Erstellen Sie eine und wählen Sie dann ihre Gruppen.",
-);
-const NEW: Text = Text::new("New persona", "Neue Persona");
-const CREATE: Text = Text::new("Create persona", "Persona erstellen");
-const CONTENTS: Text = Text::new("Contents", "Inhalt");
-const DELETE_PERSONA: Text = Text::new("Delete persona", "Persona löschen");
-const DELETE_HINT: Text = Text::new(
-    "Members lose the persona when their apps next synchronise. To keep it for later, make it \
-     inactive instead.",
-    "Die Mitglieder verlieren die Persona, sobald ihre Apps das nächste Mal synchronisieren. \
-     Um sie für später aufzuheben, machen Sie sie stattdessen inaktiv.",
-);
-
 /// Values that were typed into the forms of a persona, where one was refused.
 #[derive(Default)]
 pub(super) struct TypedPersona {
@@ -120,3 +98,25 @@ pub(super) async fn persona_view(
         Section::new("delete", page.t(DELETE_PERSONA)).intro(page.t(DELETE_HINT)).form(delete),
     ))
 }
+
+const TITLE: Text = Text::new("Personas", "Personas");
+const INTRO: Text = Text::new(
+    "A persona is an assistant with its own instructions. Members of its groups find it in their \
+     apps.",
+    "Eine Persona ist ein Assistent mit eigenen Anweisungen. Die Mitglieder ihrer Gruppen finden \
+     sie in ihren Apps.",
+);
+const EMPTY: Text = Text::new(
+    "There is no persona yet. Create one, then choose its groups.",
+    "Es gibt noch keine Persona. Erstellen Sie eine und wählen Sie dann ihre Gruppen.",
+);
+const NEW: Text = Text::new("New persona", "Neue Persona");
+const CREATE: Text = Text::new("Create persona", "Persona erstellen");
+const CONTENTS: Text = Text::new("Contents", "Inhalt");
+const DELETE_PERSONA: Text = Text::new("Delete persona", "Persona löschen");
+const DELETE_HINT: Text = Text::new(
+    "Members lose the persona when their apps next synchronise. To keep it for later, make it \
+     inactive instead.",
+    "Die Mitglieder verlieren die Persona, sobald ihre Apps das nächste Mal synchronisieren. \
+     Um sie für später aufzuheben, machen Sie sie stattdessen inaktiv.",
+);

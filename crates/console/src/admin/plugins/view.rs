@@ -13,71 +13,6 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Section, Text, View, format};
 
-const TITLE: Text = Text::new("Plugins", "Plugins");
-const INTRO: Text = Text::new(
-    "A plugin adds tools to the apps of the members of its groups.",
-    "Ein Plugin erweitert die Apps der Mitglieder seiner Gruppen um Werkzeuge.",
-);
-const EMPTY: Text = Text::new(
-    "There is no plugin yet. Create one, upload its package, then choose its groups.",
-    "Es gibt noch kein Plugin. Erstellen Sie eines, laden Sie sein Paket hoch und wählen Sie \
-     dann seine Gruppen.",
-);
-const NEW: Text = Text::new("New plugin", "Neues Plugin");
-const CREATE: Text = Text::new("Create plugin", "Plugin erstellen");
-const CONTENTS: Text = Text::new("Contents", "Inhalt");
-const KIND: Text = Text::new("Type", "Typ");
-const KINDS: [(&str, Text); 3] = [
-    ("mcp_server", Text::new("MCP server", "MCP-Server")),
-    ("builtin_tool_pack", Text::new("Tools of the app", "Werkzeuge der App")),
-    ("rest_api", Text::new("REST API", "REST-API")),
-];
-const VERSION: Text = Text::new("Version", "Version");
-const VERSION_HINT: Text = Text::new("1.0.0 if empty.", "Ohne Angabe 1.0.0.");
-const CONFIG: Text = Text::new("Configuration", "Konfiguration");
-const CONFIG_HINT: Text = Text::new(
-    "A JSON object that the apps read: “transport” (stdio or sse), “command”, “url” …",
-    "Ein JSON-Objekt, das die Apps lesen: „transport“ (stdio oder sse), „command“, „url“ …",
-);
-const BUILT_IN: Text = Text::new("Part of the app", "Teil der App");
-const BUILT_IN_INTRO: Text = Text::new(
-    "This plugin is part of the app, and every group has it. You can change and deactivate it.",
-    "Dieses Plugin ist Teil der App, und alle Gruppen haben es. Sie können es ändern und \
-     deaktivieren.",
-);
-const ACTIVATE: Text = Text::new("Activate", "Aktivieren");
-const DEACTIVATE: Text = Text::new("Deactivate", "Deaktivieren");
-const PACKAGE: Text = Text::new("Package", "Paket");
-const PACKAGE_INTRO: Text = Text::new(
-    "Plugins that run on members’ devices need a package: a cabinet file (.cab) with an \
-     Authenticode signature of a trusted signer.",
-    "Plugins, die auf den Geräten der Mitglieder laufen, brauchen ein Paket: eine Cabinet-Datei \
-     (.cab) mit der Authenticode-Signatur eines vertrauenswürdigen Signierers.",
-);
-const PACKAGE_HINT: Text = Text::new("At most 50 MiB.", "Höchstens 50 MiB.");
-const HASH: Text = Text::new("SHA-256", "SHA-256");
-const UPLOAD_PACKAGE: Text = Text::new("Upload package", "Paket hochladen");
-const SIGNERS: Text = Text::new("Trusted signers", "Vertrauenswürdige Signierer");
-const ICON: Text = Text::new("Icon", "Symbol");
-const ICON_HINT: Text = Text::new(
-    "A PNG, JPEG, GIF, BMP or ICO image of at most 1 MiB.",
-    "Ein Bild als PNG, JPEG, GIF, BMP oder ICO, höchstens 1 MiB.",
-);
-const UPLOADED: Text = Text::new("Uploaded", "Hochgeladen");
-const UPLOAD_ICON: Text = Text::new("Upload icon", "Symbol hochladen");
-const REMOVE_ICON: Text = Text::new("Remove icon", "Symbol entfernen");
-const GROUPS_INTRO: Text = Text::new(
-    "Members of the selected groups get this plugin.",
-    "Die Mitglieder der ausgewählten Gruppen erhalten dieses Plugin.",
-);
-const DELETE_PLUGIN: Text = Text::new("Delete plugin", "Plugin löschen");
-const DELETE_HINT: Text = Text::new(
-    "The plugin, its package and its icon are deleted, and members’ apps remove it. This can’t be \
-     undone.",
-    "Plugin, Paket und Symbol werden gelöscht, und die Apps der Mitglieder entfernen das Plugin. \
-     Das lässt sich nicht rückgängig machen.",
-);
-
 /// Values that were typed into the forms of a plugin, where one was refused.
 #[derive(Default)]
 pub(super) struct TypedPlugin {
@@ -281,3 +216,68 @@ fn icon_section(page: &PageContext, plugin: &PublishedPlugin, path: &str) -> Sec
         .form(upload.field(file))
         .form(Form::new(format!("{path}/remove-icon"), page.t(REMOVE_ICON)))
 }
+
+const TITLE: Text = Text::new("Plugins", "Plugins");
+const INTRO: Text = Text::new(
+    "A plugin adds tools to the apps of the members of its groups.",
+    "Ein Plugin erweitert die Apps der Mitglieder seiner Gruppen um Werkzeuge.",
+);
+const EMPTY: Text = Text::new(
+    "There is no plugin yet. Create one, upload its package, then choose its groups.",
+    "Es gibt noch kein Plugin. Erstellen Sie eines, laden Sie sein Paket hoch und wählen Sie \
+     dann seine Gruppen.",
+);
+const NEW: Text = Text::new("New plugin", "Neues Plugin");
+const CREATE: Text = Text::new("Create plugin", "Plugin erstellen");
+const CONTENTS: Text = Text::new("Contents", "Inhalt");
+const KIND: Text = Text::new("Type", "Typ");
+const KINDS: [(&str, Text); 3] = [
+    ("mcp_server", Text::new("MCP server", "MCP-Server")),
+    ("builtin_tool_pack", Text::new("Tools of the app", "Werkzeuge der App")),
+    ("rest_api", Text::new("REST API", "REST-API")),
+];
+const VERSION: Text = Text::new("Version", "Version");
+const VERSION_HINT: Text = Text::new("1.0.0 if empty.", "Ohne Angabe 1.0.0.");
+const CONFIG: Text = Text::new("Configuration", "Konfiguration");
+const CONFIG_HINT: Text = Text::new(
+    "A JSON object that the apps read: “transport” (stdio or sse), “command”, “url” …",
+    "Ein JSON-Objekt, das die Apps lesen: „transport“ (stdio oder sse), „command“, „url“ …",
+);
+const BUILT_IN: Text = Text::new("Part of the app", "Teil der App");
+const BUILT_IN_INTRO: Text = Text::new(
+    "This plugin is part of the app, and every group has it. You can change and deactivate it.",
+    "Dieses Plugin ist Teil der App, und alle Gruppen haben es. Sie können es ändern und \
+     deaktivieren.",
+);
+const ACTIVATE: Text = Text::new("Activate", "Aktivieren");
+const DEACTIVATE: Text = Text::new("Deactivate", "Deaktivieren");
+const PACKAGE: Text = Text::new("Package", "Paket");
+const PACKAGE_INTRO: Text = Text::new(
+    "Plugins that run on members’ devices need a package: a cabinet file (.cab) with an \
+     Authenticode signature of a trusted signer.",
+    "Plugins, die auf den Geräten der Mitglieder laufen, brauchen ein Paket: eine Cabinet-Datei \
+     (.cab) mit der Authenticode-Signatur eines vertrauenswürdigen Signierers.",
+);
+const PACKAGE_HINT: Text = Text::new("At most 50 MiB.", "Höchstens 50 MiB.");
+const HASH: Text = Text::new("SHA-256", "SHA-256");
+const UPLOAD_PACKAGE: Text = Text::new("Upload package", "Paket hochladen");
+const SIGNERS: Text = Text::new("Trusted signers", "Vertrauenswürdige Signierer");
+const ICON: Text = Text::new("Icon", "Symbol");
+const ICON_HINT: Text = Text::new(
+    "A PNG, JPEG, GIF, BMP or ICO image of at most 1 MiB.",
+    "Ein Bild als PNG, JPEG, GIF, BMP oder ICO, höchstens 1 MiB.",
+);
+const UPLOADED: Text = Text::new("Uploaded", "Hochgeladen");
+const UPLOAD_ICON: Text = Text::new("Upload icon", "Symbol hochladen");
+const REMOVE_ICON: Text = Text::new("Remove icon", "Symbol entfernen");
+const GROUPS_INTRO: Text = Text::new(
+    "Members of the selected groups get this plugin.",
+    "Die Mitglieder der ausgewählten Gruppen erhalten dieses Plugin.",
+);
+const DELETE_PLUGIN: Text = Text::new("Delete plugin", "Plugin löschen");
+const DELETE_HINT: Text = Text::new(
+    "The plugin, its package and its icon are deleted, and members’ apps remove it. This can’t be \
+     undone.",
+    "Plugin, Paket und Symbol werden gelöscht, und die Apps der Mitglieder entfernen das Plugin. \
+     Das lässt sich nicht rückgängig machen.",
+);

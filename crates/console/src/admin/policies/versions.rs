@@ -19,31 +19,6 @@ use crate::routes::pages::page;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
-const INTRO: Text = Text::new(
-    "Each change of the policy creates a version. The newest one applies.",
-    "Jede Änderung der Richtlinie erzeugt eine Version. Es gilt die neueste.",
-);
-const VERSION: Text = Text::new("Version", "Version");
-const VERSION_NUMBER: Text = Text::new("Version {}", "Version {}");
-const IN_FORCE: Text = Text::new("Current", "Aktuell");
-const WRITTEN: Text = Text::new("Saved", "Gespeichert");
-const WRITTEN_BY: Text = Text::new("Saved by", "Gespeichert von");
-const COMPARISON: Text = Text::new("Comparison", "Vergleich");
-const COMPARE_WITH: Text = Text::new("Compare with", "Vergleichen mit");
-const COMPARE: Text = Text::new("Compare", "Vergleichen");
-const SETTING: Text = Text::new("Setting", "Einstellung");
-const NO_DIFFERENCE: Text = Text::new(
-    "These versions contain the same settings.",
-    "Diese Versionen enthalten dieselben Einstellungen.",
-);
-const ROLL_BACK: Text = Text::new("Roll back", "Version wiederherstellen");
-const ROLL_BACK_HINT: Text = Text::new(
-    "Creates a new version with the name, description and document of this one. The policy’s \
-     groups get it at once.",
-    "Erstellt eine neue Version mit Name, Beschreibung und Dokument dieser Version. Die Gruppen \
-     der Richtlinie erhalten sie sofort.",
-);
-
 pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/policies/{id}/versions", |it| it.to(list)),
@@ -225,3 +200,28 @@ fn difference_row(difference: SettingDifference) -> Row {
 fn value_cell(value: Option<&serde_json::Value>) -> Cell {
     Cell::text(value.map(ToString::to_string).unwrap_or_default())
 }
+
+const INTRO: Text = Text::new(
+    "Each change of the policy creates a version. The newest one applies.",
+    "Jede Änderung der Richtlinie erzeugt eine Version. Es gilt die neueste.",
+);
+const VERSION: Text = Text::new("Version", "Version");
+const VERSION_NUMBER: Text = Text::new("Version {}", "Version {}");
+const IN_FORCE: Text = Text::new("Current", "Aktuell");
+const WRITTEN: Text = Text::new("Saved", "Gespeichert");
+const WRITTEN_BY: Text = Text::new("Saved by", "Gespeichert von");
+const COMPARISON: Text = Text::new("Comparison", "Vergleich");
+const COMPARE_WITH: Text = Text::new("Compare with", "Vergleichen mit");
+const COMPARE: Text = Text::new("Compare", "Vergleichen");
+const SETTING: Text = Text::new("Setting", "Einstellung");
+const NO_DIFFERENCE: Text = Text::new(
+    "These versions contain the same settings.",
+    "Diese Versionen enthalten dieselben Einstellungen.",
+);
+const ROLL_BACK: Text = Text::new("Roll back", "Version wiederherstellen");
+const ROLL_BACK_HINT: Text = Text::new(
+    "Creates a new version with the name, description and document of this one. The policy’s \
+     groups get it at once.",
+    "Erstellt eine neue Version mit Name, Beschreibung und Dokument dieser Version. Die Gruppen \
+     der Richtlinie erhalten sie sofort.",
+);

@@ -10,53 +10,6 @@ use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-pub(super) const TITLE: Text = Text::new("Client policies", "Client-Richtlinien");
-const INTRO: Text = Text::new(
-    "A client policy sets defaults in the apps of a group’s members, or enforces settings there.",
-    "Eine Client-Richtlinie gibt in den Apps der Mitglieder einer Gruppe Standardwerte vor oder \
-     erzwingt Einstellungen.",
-);
-const EMPTY: Text = Text::new(
-    "There is no client policy yet. Create one, then publish it to groups.",
-    "Es gibt noch keine Client-Richtlinie. Erstellen Sie eine und veröffentlichen Sie sie dann \
-     für Gruppen.",
-);
-const NEW: Text = Text::new("New policy", "Neue Richtlinie");
-const CREATE: Text = Text::new("Create policy", "Richtlinie erstellen");
-const CONTENTS: Text = Text::new("Contents", "Inhalt");
-pub(super) const DOCUMENT: Text = Text::new("Document", "Dokument");
-const DOCUMENT_HINT: Text = Text::new(
-    "A JSON object with the sections “defaults” (members may change them) and “enforce” (they \
-     may not), at most 64 KiB.",
-    "Ein JSON-Objekt mit den Abschnitten „defaults“ (von Mitgliedern änderbar) und „enforce“ \
-     (nicht änderbar), höchstens 64 KiB.",
-);
-const DESCRIPTION_HINT: Text =
-    Text::new("Only administrators see it.", "Nur für Administratoren sichtbar.");
-const GROUPS_INTRO: Text = Text::new(
-    "Members of these groups get this policy. A group has one policy at most.",
-    "Die Mitglieder dieser Gruppen erhalten diese Richtlinie. Eine Gruppe hat höchstens eine.",
-);
-const NO_GROUPS: Text = Text::new(
-    "No group has this policy. Publish it below.",
-    "Keine Gruppe hat diese Richtlinie. Veröffentlichen Sie sie unten.",
-);
-const GROUP: Text = Text::new("Group", "Gruppe");
-const GROUP_HINT: Text = Text::new(
-    "If the group has another policy, this one replaces it.",
-    "Hat die Gruppe eine andere Richtlinie, so wird sie durch diese ersetzt.",
-);
-const PUBLISH: Text = Text::new("Publish to group", "Für Gruppe veröffentlichen");
-const WITHDRAW: Text = Text::new("Remove", "Entfernen");
-pub(super) const VERSIONS: Text = Text::new("Versions", "Versionen");
-const DELETE_POLICY: Text = Text::new("Delete policy", "Richtlinie löschen");
-const DELETE_HINT: Text = Text::new(
-    "The policy and all its versions are deleted. This can’t be undone. Remove the policy from its \
-     groups first.",
-    "Die Richtlinie und alle ihre Versionen werden gelöscht. Das lässt sich nicht rückgängig \
-     machen. Entfernen Sie sie zuerst von ihren Gruppen.",
-);
-
 /// Contents of a policy, as typed into a form.
 pub(super) struct Contents {
     pub(super) name: String,
@@ -201,3 +154,50 @@ fn groups_section(
 
     section.form(Form::new(format!("{path}/publish"), page.t(PUBLISH)).field(group))
 }
+
+pub(super) const TITLE: Text = Text::new("Client policies", "Client-Richtlinien");
+const INTRO: Text = Text::new(
+    "A client policy sets defaults in the apps of a group’s members, or enforces settings there.",
+    "Eine Client-Richtlinie gibt in den Apps der Mitglieder einer Gruppe Standardwerte vor oder \
+     erzwingt Einstellungen.",
+);
+const EMPTY: Text = Text::new(
+    "There is no client policy yet. Create one, then publish it to groups.",
+    "Es gibt noch keine Client-Richtlinie. Erstellen Sie eine und veröffentlichen Sie sie dann \
+     für Gruppen.",
+);
+const NEW: Text = Text::new("New policy", "Neue Richtlinie");
+const CREATE: Text = Text::new("Create policy", "Richtlinie erstellen");
+const CONTENTS: Text = Text::new("Contents", "Inhalt");
+pub(super) const DOCUMENT: Text = Text::new("Document", "Dokument");
+const DOCUMENT_HINT: Text = Text::new(
+    "A JSON object with the sections “defaults” (members may change them) and “enforce” (they \
+     may not), at most 64 KiB.",
+    "Ein JSON-Objekt mit den Abschnitten „defaults“ (von Mitgliedern änderbar) und „enforce“ \
+     (nicht änderbar), höchstens 64 KiB.",
+);
+const DESCRIPTION_HINT: Text =
+    Text::new("Only administrators see it.", "Nur für Administratoren sichtbar.");
+const GROUPS_INTRO: Text = Text::new(
+    "Members of these groups get this policy. A group has one policy at most.",
+    "Die Mitglieder dieser Gruppen erhalten diese Richtlinie. Eine Gruppe hat höchstens eine.",
+);
+const NO_GROUPS: Text = Text::new(
+    "No group has this policy. Publish it below.",
+    "Keine Gruppe hat diese Richtlinie. Veröffentlichen Sie sie unten.",
+);
+const GROUP: Text = Text::new("Group", "Gruppe");
+const GROUP_HINT: Text = Text::new(
+    "If the group has another policy, this one replaces it.",
+    "Hat die Gruppe eine andere Richtlinie, so wird sie durch diese ersetzt.",
+);
+const PUBLISH: Text = Text::new("Publish to group", "Für Gruppe veröffentlichen");
+const WITHDRAW: Text = Text::new("Remove", "Entfernen");
+pub(super) const VERSIONS: Text = Text::new("Versions", "Versionen");
+const DELETE_POLICY: Text = Text::new("Delete policy", "Richtlinie löschen");
+const DELETE_HINT: Text = Text::new(
+    "The policy and all its versions are deleted. This can’t be undone. Remove the policy from its \
+     groups first.",
+    "Die Richtlinie und alle ihre Versionen werden gelöscht. Das lässt sich nicht rückgängig \
+     machen. Entfernen Sie sie zuerst von ihren Gruppen.",
+);

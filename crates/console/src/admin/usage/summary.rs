@@ -10,25 +10,6 @@ use crate::ui::chart::{Chart, ChartBar};
 use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Row, Section, Table, Text, format};
 
-pub(super) const TITLE: Text = Text::new("Usage", "Nutzung");
-pub(super) const DAY: Text = Text::new("Day", "Tag");
-pub(super) const CALLS: Text = Text::new("Calls", "Aufrufe");
-pub(super) const ERRORS: Text = Text::new("Errors", "Fehler");
-pub(super) const CREDITS: Text = Text::new("Credits", "Credits");
-const PEOPLE: Text = Text::new("People", "Personen");
-const FIGURE: Text = Text::new("Metric", "Kennzahl");
-const TODAY: Text = Text::new("Today (UTC)", "Heute (UTC)");
-const MONTH: Text = Text::new("30 days", "30 Tage");
-const PEOPLE_BY_DAY: Text = Text::new("People by day", "Personen je Tag");
-const CALLS_BY_DAY: Text = Text::new("Calls by day", "Aufrufe je Tag");
-const CREDITS_BY_DAY: Text = Text::new("Credits by day", "Credits je Tag");
-const RESPONSE_TIME: Text = Text::new("Average response time", "Durchschnittliche Antwortzeit");
-const RESPONSE_TIME_BY_DAY: Text =
-    Text::new("Average response time by day", "Durchschnittliche Antwortzeit je Tag");
-const ERRORS_BY_DAY: Text = Text::new("Errors by day", "Fehler je Tag");
-const MORE: Text =
-    Text::new("Usage by person, group and model", "Nutzung nach Person, Gruppe und Modell");
-
 /// Number of days in the charts.
 const MONTH_DAYS: u32 = 30;
 
@@ -185,3 +166,22 @@ fn day_text(page: &PageContext, subject: &UsageSubject) -> String {
         _ => String::new(),
     }
 }
+
+pub(super) const TITLE: Text = Text::new("Usage", "Nutzung");
+pub(super) const DAY: Text = Text::new("Day", "Tag");
+pub(super) const CALLS: Text = Text::new("Calls", "Aufrufe");
+pub(super) const ERRORS: Text = Text::new("Errors", "Fehler");
+pub(super) const CREDITS: Text = Text::new("Credits", "Credits");
+const PEOPLE: Text = Text::new("People", "Personen");
+const FIGURE: Text = Text::new("Metric", "Kennzahl");
+const TODAY: Text = Text::new("Today (UTC)", "Heute (UTC)");
+const MONTH: Text = Text::new("30 days", "30 Tage");
+const PEOPLE_BY_DAY: Text = Text::new("People by day", "Personen je Tag");
+const CALLS_BY_DAY: Text = Text::new("Calls by day", "Aufrufe je Tag");
+const CREDITS_BY_DAY: Text = Text::new("Credits by day", "Credits je Tag");
+const RESPONSE_TIME: Text = Text::new("Average response time", "Durchschnittliche Antwortzeit");
+const RESPONSE_TIME_BY_DAY: Text =
+    Text::new("Average response time by day", "Durchschnittliche Antwortzeit je Tag");
+const ERRORS_BY_DAY: Text = Text::new("Errors by day", "Fehler je Tag");
+const MORE: Text =
+    Text::new("Usage by person, group and model", "Nutzung nach Person, Gruppe und Modell");

@@ -10,37 +10,6 @@ use crate::ui::chart::{Chart, ChartBar};
 use crate::ui::view::{Link, SectionPart, Tab};
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
-const INTRO: Text = Text::new(
-    "All model calls that were not refused, at their price at the time. Days are in UTC.",
-    "Alle nicht abgelehnten Modellaufrufe zum damaligen Preis. Tage in UTC.",
-);
-const GROUP_INTRO: Text = Text::new(
-    "All model calls of your group that were not refused, at their price at the time. Days are in \
-     UTC.",
-    "Alle nicht abgelehnten Modellaufrufe Ihrer Gruppe zum damaligen Preis. Tage in UTC.",
-);
-const EXPORT: Text = Text::new("Download CSV", "CSV herunterladen");
-const RANGE: Text = Text::new("Range", "Zeitraum");
-const TODAY: Text = Text::new("Today", "Heute");
-const DAYS: Text = Text::new("{} days", "{} Tage");
-const FROM: Text = Text::new("From (UTC)", "Von (UTC)");
-const TO: Text = Text::new("To (UTC)", "Bis (UTC)");
-const CHOOSE: Text = Text::new("Custom range", "Eigener Zeitraum");
-const SHOW: Text = Text::new("Apply", "Anwenden");
-const NOT_A_DAY: Text =
-    Text::new("Enter a day such as 2026-01-31.", "Geben Sie einen Tag wie 2026-01-31 ein.");
-const WRONG_LENGTH: Text = Text::new("Choose 1 to 366 days.", "Wählen Sie 1 bis 366 Tage.");
-const WITHOUT_GROUP: Text = Text::new("Without a group", "Ohne Gruppe");
-const SUMMED_BY: Text = Text::new("Group by", "Gruppieren nach");
-const EMPTY: Text = Text::new(
-    "No model was called in this period. Choose another one.",
-    "In diesem Zeitraum wurde kein Modell aufgerufen. Wählen Sie einen anderen.",
-);
-const INPUT: Text = Text::new("Input tokens", "Eingabe-Token");
-const OUTPUT: Text = Text::new("Output tokens", "Ausgabe-Token");
-const CACHED: Text = Text::new("{} cached", "{} aus dem Cache");
-const DELETED_GROUP: Text = Text::new("Deleted group", "Gelöschte Gruppe");
-const DELETED_ACCOUNT: Text = Text::new("Deleted account", "Gelöschtes Konto");
 /// Number of groups, models or people in the chart.
 const MAX_BARS: usize = 30;
 
@@ -284,3 +253,35 @@ fn key(subject: &UsageSubject) -> String {
 fn query(grouping: UsageGrouping, range: UsageRange) -> String {
     format!("by={}&from={}&to={}", grouping.name(), range.first_day(), range.last_day())
 }
+
+const INTRO: Text = Text::new(
+    "All model calls that were not refused, at their price at the time. Days are in UTC.",
+    "Alle nicht abgelehnten Modellaufrufe zum damaligen Preis. Tage in UTC.",
+);
+const GROUP_INTRO: Text = Text::new(
+    "All model calls of your group that were not refused, at their price at the time. Days are in \
+     UTC.",
+    "Alle nicht abgelehnten Modellaufrufe Ihrer Gruppe zum damaligen Preis. Tage in UTC.",
+);
+const EXPORT: Text = Text::new("Download CSV", "CSV herunterladen");
+const RANGE: Text = Text::new("Range", "Zeitraum");
+const TODAY: Text = Text::new("Today", "Heute");
+const DAYS: Text = Text::new("{} days", "{} Tage");
+const FROM: Text = Text::new("From (UTC)", "Von (UTC)");
+const TO: Text = Text::new("To (UTC)", "Bis (UTC)");
+const CHOOSE: Text = Text::new("Custom range", "Eigener Zeitraum");
+const SHOW: Text = Text::new("Apply", "Anwenden");
+const NOT_A_DAY: Text =
+    Text::new("Enter a day such as 2026-01-31.", "Geben Sie einen Tag wie 2026-01-31 ein.");
+const WRONG_LENGTH: Text = Text::new("Choose 1 to 366 days.", "Wählen Sie 1 bis 366 Tage.");
+const WITHOUT_GROUP: Text = Text::new("Without a group", "Ohne Gruppe");
+const SUMMED_BY: Text = Text::new("Group by", "Gruppieren nach");
+const EMPTY: Text = Text::new(
+    "No model was called in this period. Choose another one.",
+    "In diesem Zeitraum wurde kein Modell aufgerufen. Wählen Sie einen anderen.",
+);
+const INPUT: Text = Text::new("Input tokens", "Eingabe-Token");
+const OUTPUT: Text = Text::new("Output tokens", "Ausgabe-Token");
+const CACHED: Text = Text::new("{} cached", "{} aus dem Cache");
+const DELETED_GROUP: Text = Text::new("Deleted group", "Gelöschte Gruppe");
+const DELETED_ACCOUNT: Text = Text::new("Deleted account", "Gelöschtes Konto");

@@ -17,89 +17,6 @@ use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
-const PROFILE: Text = Text::new("Account", "Konto");
-const DISPLAY_NAME: Text = Text::new("Display name", "Anzeigename");
-const VERIFIED: Text = Text::new("Email address verified", "E-Mail-Adresse bestätigt");
-const NOT_VERIFIED: Text = Text::new("Not yet", "Noch nicht");
-const DEACTIVATED: Text = Text::new("Deactivated since", "Deaktiviert seit");
-const FACTOR: Text = Text::new("Second factor", "Zweiter Faktor");
-const FACTOR_ON: Text =
-    Text::new("On, {} recovery codes left", "Ein, noch {} Wiederherstellungscodes");
-const FACTOR_OFF: Text = Text::new("Off", "Aus");
-const PASSKEYS: Text = Text::new("Passkeys", "Passkeys");
-const ROLE_INTRO: Text = Text::new(
-    "A new role applies from the next request. Administrators can do everything in this console, \
-     including changes to other people’s accounts; organisation managers see the members and \
-     settings of their group; knowledge managers change the knowledge of their group.",
-    "Eine neue Rolle gilt ab der nächsten Anfrage. Administratoren dürfen in dieser Konsole alles, \
-     auch fremde Konten ändern; Organisationsverwalter sehen die Mitglieder und Einstellungen \
-     ihrer Gruppe; Wissensverwalter ändern das Wissen ihrer Gruppe.",
-);
-const UNVERIFIED: Text = Text::new(
-    "The address is not verified. Make sure that the account belongs to the right person before \
-     you give it a role.",
-    "Die Adresse ist nicht bestätigt. Vergewissern Sie sich, dass das Konto der richtigen Person \
-     gehört, bevor Sie ihm eine Rolle geben.",
-);
-const SET_ROLE: Text = Text::new("Change role", "Rolle ändern");
-const GROUP_INTRO: Text = Text::new(
-    "The user gets the models, budgets, policy and knowledge of the new group from the next \
-     request, and loses those of the old one.",
-    "Ab der nächsten Anfrage gelten für das Konto die Modelle, Budgets, die Richtlinie und das \
-     Wissen der neuen Gruppe statt der alten.",
-);
-const MOVE: Text = Text::new("Move to group", "In Gruppe verschieben");
-const SESSIONS: Text = Text::new("Sessions", "Sitzungen");
-const SESSIONS_INTRO: Text =
-    Text::new("Active sessions, newest first.", "Aktive Sitzungen, neueste zuerst.");
-const NO_SESSIONS: Text = Text::new("Not signed in anywhere.", "Nirgends angemeldet.");
-const DEVICE: Text = Text::new("Device", "Gerät");
-const BEGAN: Text = Text::new("Signed in", "Angemeldet");
-const USED: Text = Text::new("Last used", "Zuletzt benutzt");
-const END_SESSIONS: Text = Text::new("Sign out everywhere", "Überall abmelden");
-const END_HINT: Text = Text::new(
-    "Ends all sessions. App passwords and API keys stay valid.",
-    "Beendet alle Sitzungen. App-Passwörter und API-Schlüssel bleiben gültig.",
-);
-const KEYS: Text = Text::new("API keys", "API-Schlüssel");
-const NO_KEYS: Text = Text::new("No API keys.", "Keine API-Schlüssel.");
-const CREDITS: Text = Text::new("Credits per week", "Credits pro Woche");
-const NO_LIMIT: Text = Text::new("No limit", "Kein Limit");
-const EXPIRES: Text = Text::new("Expires", "Läuft ab");
-const REVOKE: Text = Text::new("Revoke", "Widerrufen");
-const LOCKED: Text = Text::new("Delay after wrong passwords", "Wartezeit nach Fehlversuchen");
-const LOCKED_INTRO: Text = Text::new(
-    "Wrong passwords and codes delay the next attempt by up to 15 minutes. Remove the delay if the \
-     owner has mistyped.",
-    "Falsche Passwörter und Codes verzögern den nächsten Versuch um bis zu 15 Minuten. Heben Sie \
-     die Wartezeit auf, wenn sich die berechtigte Person vertippt hat.",
-);
-const WAITS_UNTIL: Text = Text::new("Next attempt possible", "Nächster Versuch möglich");
-const LIFT: Text = Text::new("Remove delay", "Wartezeit aufheben");
-const RESET: Text = Text::new("Reset second factor", "Zweiten Faktor zurücksetzen");
-const RESET_INTRO: Text = Text::new(
-    "For someone who has lost their authenticator app and recovery codes. The app and the codes \
-     are removed and all sessions end; the password alone is then enough to sign in. The user is \
-     notified by email. First make sure that you know who is asking.",
-    "Für Personen, die Authenticator-App und Wiederherstellungscodes verloren haben. App und Codes \
-     werden entfernt und alle Sitzungen beendet; zum Anmelden genügt dann das Passwort. Die Person \
-     erhält eine E-Mail. Vergewissern Sie sich vorher, wer Sie darum bittet.",
-);
-const DEACTIVATE: Text = Text::new("Deactivate account", "Konto deaktivieren");
-const DEACTIVATE_INTRO: Text = Text::new(
-    "All sessions end. Until you reactivate the account, nobody can use it, not even with API keys \
-     or app passwords. Its data stays, its licensed seat becomes free, and the user is notified by \
-     email.",
-    "Alle Sitzungen enden. Bis Sie das Konto reaktivieren, kann es niemand nutzen, auch nicht mit \
-     API-Schlüsseln und App-Passwörtern. Die Daten bleiben erhalten, der lizenzierte Platz wird \
-     frei, und die Person erhält eine E-Mail.",
-);
-const REACTIVATE: Text = Text::new("Reactivate account", "Konto reaktivieren");
-const REACTIVATE_INTRO: Text = Text::new(
-    "The user can sign in again. The account takes a licensed seat.",
-    "Die Person kann sich wieder anmelden. Das Konto belegt einen lizenzierten Platz.",
-);
-
 /// Number of sessions on a page.
 const SESSION_ROWS: u16 = 20;
 /// Parameter of the query with the page of sessions.
@@ -346,3 +263,86 @@ fn reactivate_section(page: &PageContext, path: &str) -> Section {
     let section = Section::new("reactivate", page.t(REACTIVATE)).intro(page.t(REACTIVATE_INTRO));
     section.form(form)
 }
+
+const PROFILE: Text = Text::new("Account", "Konto");
+const DISPLAY_NAME: Text = Text::new("Display name", "Anzeigename");
+const VERIFIED: Text = Text::new("Email address verified", "E-Mail-Adresse bestätigt");
+const NOT_VERIFIED: Text = Text::new("Not yet", "Noch nicht");
+const DEACTIVATED: Text = Text::new("Deactivated since", "Deaktiviert seit");
+const FACTOR: Text = Text::new("Second factor", "Zweiter Faktor");
+const FACTOR_ON: Text =
+    Text::new("On, {} recovery codes left", "Ein, noch {} Wiederherstellungscodes");
+const FACTOR_OFF: Text = Text::new("Off", "Aus");
+const PASSKEYS: Text = Text::new("Passkeys", "Passkeys");
+const ROLE_INTRO: Text = Text::new(
+    "A new role applies from the next request. Administrators can do everything in this console, \
+     including changes to other people’s accounts; organisation managers see the members and \
+     settings of their group; knowledge managers change the knowledge of their group.",
+    "Eine neue Rolle gilt ab der nächsten Anfrage. Administratoren dürfen in dieser Konsole alles, \
+     auch fremde Konten ändern; Organisationsverwalter sehen die Mitglieder und Einstellungen \
+     ihrer Gruppe; Wissensverwalter ändern das Wissen ihrer Gruppe.",
+);
+const UNVERIFIED: Text = Text::new(
+    "The address is not verified. Make sure that the account belongs to the right person before \
+     you give it a role.",
+    "Die Adresse ist nicht bestätigt. Vergewissern Sie sich, dass das Konto der richtigen Person \
+     gehört, bevor Sie ihm eine Rolle geben.",
+);
+const SET_ROLE: Text = Text::new("Change role", "Rolle ändern");
+const GROUP_INTRO: Text = Text::new(
+    "The user gets the models, budgets, policy and knowledge of the new group from the next \
+     request, and loses those of the old one.",
+    "Ab der nächsten Anfrage gelten für das Konto die Modelle, Budgets, die Richtlinie und das \
+     Wissen der neuen Gruppe statt der alten.",
+);
+const MOVE: Text = Text::new("Move to group", "In Gruppe verschieben");
+const SESSIONS: Text = Text::new("Sessions", "Sitzungen");
+const SESSIONS_INTRO: Text =
+    Text::new("Active sessions, newest first.", "Aktive Sitzungen, neueste zuerst.");
+const NO_SESSIONS: Text = Text::new("Not signed in anywhere.", "Nirgends angemeldet.");
+const DEVICE: Text = Text::new("Device", "Gerät");
+const BEGAN: Text = Text::new("Signed in", "Angemeldet");
+const USED: Text = Text::new("Last used", "Zuletzt benutzt");
+const END_SESSIONS: Text = Text::new("Sign out everywhere", "Überall abmelden");
+const END_HINT: Text = Text::new(
+    "Ends all sessions. App passwords and API keys stay valid.",
+    "Beendet alle Sitzungen. App-Passwörter und API-Schlüssel bleiben gültig.",
+);
+const KEYS: Text = Text::new("API keys", "API-Schlüssel");
+const NO_KEYS: Text = Text::new("No API keys.", "Keine API-Schlüssel.");
+const CREDITS: Text = Text::new("Credits per week", "Credits pro Woche");
+const NO_LIMIT: Text = Text::new("No limit", "Kein Limit");
+const EXPIRES: Text = Text::new("Expires", "Läuft ab");
+const REVOKE: Text = Text::new("Revoke", "Widerrufen");
+const LOCKED: Text = Text::new("Delay after wrong passwords", "Wartezeit nach Fehlversuchen");
+const LOCKED_INTRO: Text = Text::new(
+    "Wrong passwords and codes delay the next attempt by up to 15 minutes. Remove the delay if the \
+     owner has mistyped.",
+    "Falsche Passwörter und Codes verzögern den nächsten Versuch um bis zu 15 Minuten. Heben Sie \
+     die Wartezeit auf, wenn sich die berechtigte Person vertippt hat.",
+);
+const WAITS_UNTIL: Text = Text::new("Next attempt possible", "Nächster Versuch möglich");
+const LIFT: Text = Text::new("Remove delay", "Wartezeit aufheben");
+const RESET: Text = Text::new("Reset second factor", "Zweiten Faktor zurücksetzen");
+const RESET_INTRO: Text = Text::new(
+    "For someone who has lost their authenticator app and recovery codes. The app and the codes \
+     are removed and all sessions end; the password alone is then enough to sign in. The user is \
+     notified by email. First make sure that you know who is asking.",
+    "Für Personen, die Authenticator-App und Wiederherstellungscodes verloren haben. App und Codes \
+     werden entfernt und alle Sitzungen beendet; zum Anmelden genügt dann das Passwort. Die Person \
+     erhält eine E-Mail. Vergewissern Sie sich vorher, wer Sie darum bittet.",
+);
+const DEACTIVATE: Text = Text::new("Deactivate account", "Konto deaktivieren");
+const DEACTIVATE_INTRO: Text = Text::new(
+    "All sessions end. Until you reactivate the account, nobody can use it, not even with API keys \
+     or app passwords. Its data stays, its licensed seat becomes free, and the user is notified by \
+     email.",
+    "Alle Sitzungen enden. Bis Sie das Konto reaktivieren, kann es niemand nutzen, auch nicht mit \
+     API-Schlüsseln und App-Passwörtern. Die Daten bleiben erhalten, der lizenzierte Platz wird \
+     frei, und die Person erhält eine E-Mail.",
+);
+const REACTIVATE: Text = Text::new("Reactivate account", "Konto reaktivieren");
+const REACTIVATE_INTRO: Text = Text::new(
+    "The user can sign in again. The account takes a licensed seat.",
+    "Die Person kann sich wieder anmelden. Das Konto belegt einen lizenzierten Platz.",
+);

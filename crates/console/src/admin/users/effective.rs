@@ -12,30 +12,6 @@ use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, format};
 
-const TITLE: Text = Text::new("Effective settings", "Wirksame Einstellungen");
-const INTRO: Text = Text::new(
-    "All of these come from the user’s group. Change them there.",
-    "Alle stammen von der Gruppe dieses Kontos. Ändern Sie sie dort.",
-);
-const POLICY: Text = Text::new("Client policy", "Client-Richtlinie");
-const NO_POLICY: Text = Text::new("None", "Keine");
-const PERSONAS: Text = Text::new("Personas", "Personas");
-const PLUGINS: Text = Text::new("Plugins", "Plugins");
-const PLUGIN_OFF: Text = Text::new("{} (turned off by the user)", "{} (selbst ausgeschaltet)");
-const PLUGIN_INACTIVE: Text = Text::new("{} (not active)", "{} (nicht aktiv)");
-const MODES: Text = Text::new("Models by mode", "Modelle nach Modus");
-const TYPES: Text = Text::new("Models by persona type", "Modelle nach Persona-Typ");
-const ALLOWED: Text = Text::new("Models to choose from", "Wählbare Modelle");
-const BY_SERVER: Text = Text::new("Decided by the server", "Bestimmt der Server");
-const LIMITS: Text = Text::new("Limits", "Limits");
-const LIMIT: Text = Text::new("Limit", "Limit");
-const VALUE: Text = Text::new("Value", "Wert");
-const SOURCE: Text = Text::new("Comes from", "Stammt von");
-const FROM_GROUP: Text = Text::new("Group", "Gruppe");
-const FROM_DEFAULT: Text = Text::new("Server’s default", "Vorgabe des Servers");
-const FROM_SETTINGS: Text = Text::new("Server’s settings", "Einstellungen des Servers");
-const FROM_NONE: Text = Text::new("No limit", "Kein Limit");
-
 /// Returns the section with the settings that are effective for a user.
 pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Section {
     let policy = effective.policy.as_ref().map_or(page.t(NO_POLICY), |it| it.draft.name.as_str());
@@ -120,3 +96,27 @@ fn limit_row(page: &PageContext, limit: &EffectiveLimit) -> Row {
         Cell::badge(page.t(source), tone),
     ])
 }
+
+const TITLE: Text = Text::new("Effective settings", "Wirksame Einstellungen");
+const INTRO: Text = Text::new(
+    "All of these come from the user’s group. Change them there.",
+    "Alle stammen von der Gruppe dieses Kontos. Ändern Sie sie dort.",
+);
+const POLICY: Text = Text::new("Client policy", "Client-Richtlinie");
+const NO_POLICY: Text = Text::new("None", "Keine");
+const PERSONAS: Text = Text::new("Personas", "Personas");
+const PLUGINS: Text = Text::new("Plugins", "Plugins");
+const PLUGIN_OFF: Text = Text::new("{} (turned off by the user)", "{} (selbst ausgeschaltet)");
+const PLUGIN_INACTIVE: Text = Text::new("{} (not active)", "{} (nicht aktiv)");
+const MODES: Text = Text::new("Models by mode", "Modelle nach Modus");
+const TYPES: Text = Text::new("Models by persona type", "Modelle nach Persona-Typ");
+const ALLOWED: Text = Text::new("Models to choose from", "Wählbare Modelle");
+const BY_SERVER: Text = Text::new("Decided by the server", "Bestimmt der Server");
+const LIMITS: Text = Text::new("Limits", "Limits");
+const LIMIT: Text = Text::new("Limit", "Limit");
+const VALUE: Text = Text::new("Value", "Wert");
+const SOURCE: Text = Text::new("Comes from", "Stammt von");
+const FROM_GROUP: Text = Text::new("Group", "Gruppe");
+const FROM_DEFAULT: Text = Text::new("Server’s default", "Vorgabe des Servers");
+const FROM_SETTINGS: Text = Text::new("Server’s settings", "Einstellungen des Servers");
+const FROM_NONE: Text = Text::new("No limit", "Kein Limit");
