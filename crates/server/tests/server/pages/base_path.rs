@@ -5,8 +5,8 @@ use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_testkit::databases::TestDatabase;
 
 use super::html::PageParts;
-use super::signed_in::{ADA, Visitor, start_with_admin};
 use super::strangers::resolve;
+use super::visitor::{ADA, Visitor, start_with_admin};
 use super::{FORM, HTML, open};
 
 /// Returns the path that a redirect leads to.
