@@ -359,7 +359,7 @@ async fn a_manager_of_another_group_finds_nothing(db: Database) {
         documents.replace(foreign_document, new(), QUOTAS, change()).await.unwrap();
     assert_eq!(storage_outcome, DocumentStoreOutcome::Unknown);
     // Nor is a document found in another base.
-    let law = super::fixture::create_base(&db, "Law", DEFAULT).await;
+    let law = create_base(&db, "Law", DEFAULT).await;
     assert_eq!(documents.find(of(law, id)).await.unwrap(), None);
     assert_eq!(documents.find(of(travel, DocumentId::generate())).await.unwrap(), None);
 }
