@@ -38,7 +38,7 @@ pub enum InstalledKey {
 pub enum KeyReplacementOutcome {
     /// The caller's key is stored now; perhaps another instance stored it first.
     Done,
-    /// Nothing is changed: the key to be replaced is not stored any more.
+    /// Store is unchanged: it no longer has the key to be replaced.
     Conflict,
 }
 
