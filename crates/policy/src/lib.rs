@@ -78,8 +78,8 @@ pub use plugins::{
 pub use reading::LicenceReading;
 pub use service::{InstallError, LicenceService, SetupState};
 pub use setting_overrides::{
-    ListedSetting, OverrideChange, OverrideLayer, OverrideStore, OverrideValue, RunningSetting,
-    RunningSettings, SettingOverride, SettingOverrideError, SettingOverrides,
+    BlankMeaning, ListedSetting, OverrideChange, OverrideLayer, OverrideStore, OverrideValue,
+    RunningSetting, RunningSettings, SettingOverride, SettingOverrideError, SettingOverrides,
 };
 #[cfg(any(test, feature = "mock"))]
 pub use setting_overrides::{MockOverrideStore, MockRunningSettings};

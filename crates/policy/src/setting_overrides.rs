@@ -77,12 +77,22 @@ pub struct RunningSetting {
     pub origin: Option<String>,
     /// True if a change takes effect with a restart only.
     pub needs_restart: bool,
-    /// True if a blank text has a meaning of its own, also for a secret.
-    pub may_be_blank: bool,
-    /// True if a blank text unsets it.
-    pub is_optional: bool,
+    /// Meaning of a blank text as its value, also for a secret.
+    pub blank: BlankMeaning,
     /// Names of the possible values if they are few: `true` and `false`; empty otherwise.
     pub choices: Vec<&'static str>,
+}
+
+/// Meaning of a blank text as the value of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BlankMeaning {
+    /// Not a value: it is refused, or the default is in force.
+    #[default]
+    Invalid,
+    /// Setting has no value, as if it was absent.
+    Unset,
+    /// Value of its own, which hides a default.
+    Value,
 }
 
 /// Setting in force, with the change of an administrator.
@@ -276,8 +286,8 @@ impl SettingOverrides {
         key: &str,
         value: &str,
     ) -> Result<OverrideChange, SettingOverrideError> {
-        let RunningSetting { key, is_secret, may_be_blank, .. } = self.find(key)?;
-        if is_secret && !may_be_blank && value.trim().is_empty() {
+        let RunningSetting { key, is_secret, blank, .. } = self.find(key)?;
+        if is_secret && blank != BlankMeaning::Value && value.trim().is_empty() {
             return Err(SettingOverrideError::EmptySecret);
         }
         // PostgreSQL stores no NUL.

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use figment::value::Value;
+use pia_policy::BlankMeaning;
 
 use super::error::{Code, Reason, SettingError};
 use super::section::{Layered, Outcome, join};
@@ -22,11 +23,9 @@ pub(super) struct Field<'a> {
     outcome: &'a mut Outcome,
     key: String,
     effect: Effect,
-    /// True if a blank text has a meaning of its own.
-    may_be_blank: bool,
+    /// Meaning of a blank text.
+    blank: BlankMeaning,
     is_list: bool,
-    /// True if a blank text unsets it.
-    is_optional: bool,
 }
 
 impl<'a> Field<'a> {
@@ -36,15 +35,7 @@ impl<'a> Field<'a> {
         key: String,
         effect: Effect,
     ) -> Self {
-        Self {
-            layered,
-            outcome,
-            key,
-            effect,
-            may_be_blank: false,
-            is_list: false,
-            is_optional: false,
-        }
+        Self { layered, outcome, key, effect, blank: BlankMeaning::default(), is_list: false }
     }
 
     /// Returns the value, or else the default.
@@ -85,6 +76,7 @@ impl<'a> Field<'a> {
         mut self,
         range: RangeInclusive<T>,
     ) -> Option<T> {
+        self.blank = BlankMeaning::Unset;
         let text = self.non_blank_text();
         let value = match text.and_then(|it| self.parse_text::<T>(it)) {
             Some(value) if !range.contains(&value) => {
@@ -99,7 +91,7 @@ impl<'a> Field<'a> {
 
     /// Returns the value if present; a blank text counts as absent.
     pub(super) fn optional<T: Setting>(mut self) -> Option<T> {
-        self.is_optional = true;
+        self.blank = BlankMeaning::Unset;
         let text = self.non_blank_text();
         let value = text.and_then(|it| self.parse_text(it));
         self.record::<T>(value.as_ref().map(Setting::format));
@@ -109,7 +101,7 @@ impl<'a> Field<'a> {
     /// Returns the value if present, even if blank: a blank text may hide a
     /// default.
     pub(super) fn optional_or_blank<T: Setting>(mut self) -> Option<T> {
-        self.may_be_blank = true;
+        self.blank = BlankMeaning::Value;
         let value = self.parse();
         self.record::<T>(value.as_ref().map(Setting::format));
         value
@@ -219,8 +211,7 @@ impl<'a> Field<'a> {
     fn record<T: Setting>(self, value: Option<String>) {
         let origin = self.raw_value().and_then(|it| self.layered.origin(it));
         let mut setting = StoredSetting::new(self.effect, value, T::IS_SECRET, origin);
-        setting.may_be_blank = self.may_be_blank;
-        setting.is_optional = self.is_optional;
+        setting.blank = self.blank;
         // A list has any number of the choices.
         if !self.is_list {
             setting.choices = choice_names::<T>();

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use pia_kernel::Secret;
+use pia_policy::BlankMeaning;
 
 /// Time when a changed setting takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,10 +26,8 @@ pub(super) struct StoredSetting {
     value: Option<Secret<String>>,
     is_secret: bool,
     origin: Option<String>,
-    /// True if a blank text has a meaning of its own.
-    pub(super) may_be_blank: bool,
-    /// True if a blank text unsets it.
-    pub(super) is_optional: bool,
+    /// Meaning of a blank text.
+    pub(super) blank: BlankMeaning,
     /// Names of the values of a type that has few; empty otherwise.
     pub(super) choices: Vec<&'static str>,
 }
@@ -48,10 +47,8 @@ pub struct EffectiveSetting {
     pub origin: Option<String>,
     /// Time when a change of it takes effect.
     pub effect: Effect,
-    /// True if a blank text has a meaning of its own.
-    pub may_be_blank: bool,
-    /// True if a blank text unsets it.
-    pub is_optional: bool,
+    /// Meaning of a blank text.
+    pub blank: BlankMeaning,
     /// Names of the possible values if they are few: `true` and `false`; empty otherwise.
     pub choices: Vec<&'static str>,
 }
@@ -73,8 +70,7 @@ impl StoredSetting {
             value,
             is_secret,
             origin,
-            may_be_blank: false,
-            is_optional: false,
+            blank: BlankMeaning::default(),
             choices: Vec::new(),
         }
     }
@@ -99,8 +95,7 @@ impl Snapshot {
             is_set: setting.value.as_ref().is_some_and(|it| !it.expose().is_empty()),
             origin: setting.origin.clone(),
             effect: setting.effect,
-            may_be_blank: setting.may_be_blank,
-            is_optional: setting.is_optional,
+            blank: setting.blank,
             choices: setting.choices.clone(),
         })
     }

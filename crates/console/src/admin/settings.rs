@@ -8,7 +8,7 @@
 mod areas;
 
 use actix_web::web::Path;
-use pia_policy::{ListedSetting, OverrideValue, RunningSetting, SettingOverride};
+use pia_policy::{BlankMeaning, ListedSetting, OverrideValue, RunningSetting, SettingOverride};
 use pia_web::{ApiError, Route};
 
 use super::bindings::{find_emails, time_cell, user_cell};
@@ -295,7 +295,7 @@ fn value_field(page: &PageContext, setting: &RunningSetting, typed: Option<&str>
 
     let value = typed.or(setting.value.as_deref()).unwrap_or_default();
     if !setting.choices.is_empty() {
-        let may_be_unset = setting.is_optional || setting.value.is_none();
+        let may_be_unset = setting.blank == BlankMeaning::Unset || setting.value.is_none();
         let not_set = may_be_unset.then(|| ("", page.t(NOT_SET)));
         let choices = setting.choices.iter().map(|it| (*it, choice_label(page, it)));
         let options = not_set.into_iter().chain(choices);

@@ -28,8 +28,7 @@ fn running() -> MockRunningSettings {
         is_set: false,
         origin: None,
         needs_restart: key == "A:Fixed",
-        may_be_blank: key == "A:Blank",
-        is_optional: false,
+        blank: if key == "A:Blank" { BlankMeaning::Value } else { BlankMeaning::Invalid },
         choices: Vec::new(),
     };
     let mut running = MockRunningSettings::new();

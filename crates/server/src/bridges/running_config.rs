@@ -49,8 +49,7 @@ fn setting(setting: EffectiveSetting) -> RunningSetting {
         is_set: setting.is_set,
         origin: setting.origin,
         needs_restart: setting.effect == Effect::Restart,
-        may_be_blank: setting.may_be_blank,
-        is_optional: setting.is_optional,
+        blank: setting.blank,
         choices: setting.choices,
     }
 }

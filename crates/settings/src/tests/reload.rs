@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use pia_identity::RegistrationPolicy;
+use pia_policy::BlankMeaning;
 
 use super::*;
 
@@ -226,6 +227,11 @@ fn settings_are_listed_with_their_effect_and_without_secrets() {
     assert_eq!(setting("LocalAuth:Registration").choices, ["open", "invitation", "closed"]);
     assert_eq!(setting("Smtp:Security").choices, ["starttls", "tls", "none"]);
     assert!(setting("LocalAuth:AllowedDomains").choices.is_empty());
-    assert!(setting("Ai:ApiKey").may_be_blank && setting("Ai:Modes:Research:ApiKey").may_be_blank);
-    assert!(!setting("Ai:Model").may_be_blank && !setting("Metrics:Token").may_be_blank);
+    for key in ["Ai:ApiKey", "Ai:Modes:Research:ApiKey"] {
+        assert_eq!(setting(key).blank, BlankMeaning::Value, "{key}");
+    }
+    for key in ["Ai:ReasoningEffort", "Metrics:Token"] {
+        assert_eq!(setting(key).blank, BlankMeaning::Unset, "{key}");
+    }
+    assert_eq!(setting("Server:Name").blank, BlankMeaning::Invalid);
 }
