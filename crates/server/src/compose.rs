@@ -190,9 +190,7 @@ pub async fn compose(
 ) -> Result<App, ComposeError> {
     let base = Infrastructure::open(config, clock).await?;
     let use_cases = UseCases::compose(&base, settings::compose(&base, sources).await?)?;
-    let callers = &use_cases.identity_parts.callers;
-    let free = config.follow(|it| it.free_tier.group.unwrap_or(DEFAULT_GROUP));
-    let GroupPolicy { groups, rules } = GroupPolicy::compose(&base.db, callers, free, &base.clock);
+    let GroupPolicy { groups, rules } = group_policy(config, &base, &use_cases);
     let stop = CancellationToken::new();
     let tasks = TaskTracker::new();
     let runner = start_runner(&base, &tasks, &stop);
@@ -252,6 +250,16 @@ pub async fn compose(
         certificate: base.certificate.clone(),
         background: Background { stop, tasks, runner, credit_store },
     })
+}
+
+/// Composes the groups; the free one is the default group, unless another is configured.
+fn group_policy(
+    config: &LiveConfig,
+    base: &Infrastructure<'_>,
+    use_cases: &UseCases,
+) -> GroupPolicy {
+    let free = config.follow(|it| it.free_tier.group.unwrap_or(DEFAULT_GROUP));
+    GroupPolicy::compose(&base.db, &use_cases.identity_parts.callers, free, &base.clock)
 }
 
 /// Returns the runner of handlers, which refuses work while the database is down, and

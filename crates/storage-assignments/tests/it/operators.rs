@@ -176,7 +176,7 @@ async fn an_operator_is_changed(db: Database) {
     let rename = OperatorUpdate { name, is_active: None, skill: None, at: at(5) };
     let outcome = store.update(expected.id, rename, effects()).await.unwrap();
     assert_eq!(outcome, OperatorChangeOutcome::Done);
-    expected.name = "Plans".to_owned();
+    "Plans".clone_into(&mut expected.name);
     assert_eq!(store.list().await.unwrap(), [expected]);
 
     assert_eq!(create(&db, &operator("Plan", "plan")).await, OperatorChangeOutcome::Done);
