@@ -99,7 +99,7 @@ async fn a_replay_after_the_grace_period_ends_the_session(database: TestDatabase
     let ada = app.sign_up("ada@example.org").await;
     let successor = refreshed(&app, &ada).await;
 
-    clock.advance(GRACE - SECOND);
+    clock.advance(GRACE.saturating_sub(SECOND));
     let repetition = refresh(&app.anonymous(), refresh_token(&ada)).await;
     clock.advance(SECOND * 2);
     let replay = refresh(&app.anonymous(), refresh_token(&ada)).await;
@@ -150,9 +150,9 @@ async fn an_idle_session_expires(database: TestDatabase) {
     let ada = app.sign_up("ada@example.org").await;
 
     // Each refresh begins the time anew.
-    clock.advance(IDLE - SECOND);
+    clock.advance(IDLE.saturating_sub(SECOND));
     let successor = refreshed(&app, &ada).await;
-    clock.advance(IDLE - SECOND);
+    clock.advance(IDLE.saturating_sub(SECOND));
     let latest = refreshed(&app, &successor).await;
     clock.advance(IDLE + SECOND);
     let response = refresh(&app.anonymous(), refresh_token(&latest)).await;
