@@ -86,7 +86,7 @@ pub struct RunningSetting {
 /// Meaning of a blank text as the value of a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum BlankMeaning {
-    /// Not a value: it is refused, or the default is in force.
+    /// Text is refused, or the default is in force.
     #[default]
     Invalid,
     /// Setting has no value, as if it was absent.
