@@ -22,7 +22,7 @@ pub struct Recurrence {
 }
 
 named_variants! {
-    /// Rule for a time at which no server was running, with the name by which it is
+    /// Rule for a time when no server was running, with the name by which it is
     /// stored and written.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
     pub enum CatchUp {

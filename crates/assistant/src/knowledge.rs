@@ -12,6 +12,27 @@ use async_trait::async_trait;
 use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, Unavailable, named_variants};
 use uuid::Uuid;
 
+/// Port of knowledge bases; implemented in `server` over `knowledge`.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait Knowledge: Send + Sync {
+    /// Returns the bases that a caller may search; none if knowledge is off.
+    async fn bases(&self, scope: KnowledgeScope) -> Result<Vec<KnowledgeSummary>, Unavailable>;
+
+    /// Finds the passages that may answer a question, best first. `bases` are
+    /// those that [`bases`](Self::bases) returned for the scope: they are read
+    /// once in a turn, however often it searches.
+    async fn search(
+        &self,
+        scope: KnowledgeScope,
+        bases: &[KnowledgeSummary],
+        question: &str,
+    ) -> Result<Vec<KnowledgePassage>, Unavailable>;
+
+    /// Records the searches of a turn that has ended. Nobody waits for it.
+    fn record(&self, scope: KnowledgeScope, bases: &[KnowledgeSummary], searches: TurnSearches);
+}
+
 named_variants! {
     /// Moment at which knowledge bases are searched, with its name in settings.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

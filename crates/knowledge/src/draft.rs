@@ -12,6 +12,30 @@ const MAX_TITLE_CHARS: usize = 500;
 /// Maximum length of a source, in bytes: databases index it.
 const MAX_SOURCE_BYTES: usize = 2_000;
 
+/// Document to be stored, unchecked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DocumentDraft {
+    /// Title; required.
+    pub title: Option<String>,
+    /// Identity of the source; a document of the same source is replaced.
+    pub source_uri: Option<String>,
+    /// Media type; plain text if omitted.
+    pub content_type: Option<String>,
+    /// File; required, and not blank.
+    pub content: Option<Vec<u8>>,
+}
+
+/// New content of a stored document, unchecked.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContentDraft {
+    /// Title; the stored one if omitted.
+    pub title: Option<String>,
+    /// Media type; the stored one if omitted.
+    pub content_type: Option<String>,
+    /// File; required, and not blank.
+    pub content: Option<Vec<u8>>,
+}
+
 named_variants! {
     /// Type of a document's file, named by its media type.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]

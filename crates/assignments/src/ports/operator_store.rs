@@ -6,35 +6,6 @@ use pia_kernel::{GroupId, OperatorId, SideEffects, Timestamp, Unavailable, UserI
 use crate::operator::Operator;
 use crate::skill::Skill;
 
-/// Outcome of changing an operator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OperatorChangeOutcome {
-    /// Change is stored.
-    Done,
-    /// Operator does not exist.
-    NotFound,
-    /// Name of the skill is in use.
-    NameTaken,
-    /// One of the groups does not exist.
-    UnknownGroup,
-    /// Operator is one that the server ships: its skill cannot be changed, and it
-    /// cannot be deleted.
-    BuiltIn,
-}
-
-/// Fields of an operator that administrators change.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OperatorUpdate {
-    /// Name that users see.
-    pub name: String,
-    /// False while nobody may use it; `None` keeps it.
-    pub is_active: Option<bool>,
-    /// Skill; `None` keeps it.
-    pub skill: Option<Skill>,
-    /// Time of the change.
-    pub at: Timestamp,
-}
-
 /// Store of operators.
 #[cfg_attr(any(test, feature = "mock"), mockall::automock)]
 #[async_trait]
@@ -101,8 +72,8 @@ pub enum OperatorChangeOutcome {
 pub struct OperatorUpdate {
     /// Name that users see.
     pub name: String,
-    /// False while nobody may use it.
-    pub is_active: bool,
+    /// False while nobody may use it; `None` keeps it.
+    pub is_active: Option<bool>,
     /// Skill; `None` keeps it.
     pub skill: Option<Skill>,
     /// Time of the change.

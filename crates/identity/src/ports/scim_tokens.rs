@@ -5,6 +5,37 @@ use pia_kernel::{ScimTokenId, SideEffects, Timestamp, Unavailable, UserId, named
 
 use super::TokenHash;
 
+/// Store of SCIM tokens, which are found by their hashes.
+#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
+#[async_trait]
+pub trait ScimTokenStore: Send + Sync {
+    /// Stores a token with its effects. Returns false if there are already `max`
+    /// tokens, even with concurrent calls.
+    async fn add(
+        &self,
+        new: NewScimToken,
+        max: usize,
+        effects: SideEffects,
+    ) -> Result<bool, Unavailable>;
+
+    /// Loads all tokens, oldest first, expired ones included.
+    async fn list(&self) -> Result<Vec<ScimTokenEntry>, Unavailable>;
+
+    /// Loads the token with this hash, expired or not.
+    async fn find(&self, hash: TokenHash) -> Result<Option<ScimTokenEntry>, Unavailable>;
+
+    /// Stores the time of a request. Changes nothing if a time after `not_since` is stored.
+    async fn record_use(
+        &self,
+        token: ScimTokenId,
+        at: Timestamp,
+        not_since: Timestamp,
+    ) -> Result<(), Unavailable>;
+
+    /// Deletes a token with its effects. Returns whether there was one.
+    async fn remove(&self, token: ScimTokenId, effects: SideEffects) -> Result<bool, Unavailable>;
+}
+
 named_variants! {
     /// Resources that a SCIM token opens, with their name on the wire and in the
     /// database. Lists have this order.

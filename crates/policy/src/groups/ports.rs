@@ -29,8 +29,8 @@ pub trait GroupStore: Send + Sync {
     async fn find_named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
 
     /// Loads a page of the selected members, after the one that the cursor names.
-    /// Its cursors carry the address of an account in the orders by email address, and
-    /// else its time of creation, so that a page after a deleted account begins there.
+    /// Its cursors carry the value of an account by which members are sorted, so that a page
+    /// after a deleted account begins there.
     async fn members(
         &self,
         filter: MemberFilter,
@@ -42,6 +42,10 @@ pub trait GroupStore: Send + Sync {
 
     /// Loads the email addresses of these users, in any order; unknown ones have none.
     async fn emails(&self, users: Vec<UserId>) -> Result<Vec<(UserId, String)>, Unavailable>;
+
+    /// Loads the last use of any session of these users, in any order; users without a
+    /// session have none.
+    async fn last_uses(&self, users: Vec<UserId>) -> Result<Vec<(UserId, Timestamp)>, Unavailable>;
 
     /// Stores a group with default settings.
     async fn add(
@@ -196,106 +200,6 @@ pub enum MembersChangeOutcome {
     UnknownGroup,
     /// No such account.
     UnknownAccount(UserId),
-}
-
-/// Store of groups.
-///
-/// Under concurrent changes, on any number of instances, names of groups stay
-/// unique without regard to case, and no user is in a group that does not
-/// exist. A change of nothing leaves no effects.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait GroupStore: Send + Sync {
-    /// Loads all groups: the default group first, then by name without regard to case.
-    async fn all(&self) -> Result<Vec<GroupEntry>, Unavailable>;
-
-    /// Loads a group.
-    async fn find(&self, group: GroupId) -> Result<Option<GroupEntry>, Unavailable>;
-
-    /// Loads the group with this name, in any case.
-    async fn find_named(&self, name: &GroupName) -> Result<Option<GroupEntry>, Unavailable>;
-
-    /// Loads a page of the selected members, after the one that the cursor names.
-    /// Its cursors carry the value of an account by which members are sorted, so that a page
-    /// after a deleted account begins there.
-    async fn members(
-        &self,
-        filter: MemberFilter,
-        page: PageRequest<SortCursor>,
-    ) -> Result<Page<GroupMember, SortCursor>, Unavailable>;
-
-    /// Loads a user as a member of their group.
-    async fn member(&self, user: UserId) -> Result<Option<GroupMember>, Unavailable>;
-
-    /// Loads the email addresses of these users, in any order; unknown ones have none.
-    async fn emails(&self, users: Vec<UserId>) -> Result<Vec<(UserId, String)>, Unavailable>;
-
-    /// Loads the last use of any session of these users, in any order; users without a
-    /// session have none.
-    async fn last_uses(&self, users: Vec<UserId>) -> Result<Vec<(UserId, Timestamp)>, Unavailable>;
-
-    /// Stores a group with default settings.
-    async fn add(
-        &self,
-        group: Group,
-        effects: SideEffects,
-    ) -> Result<GroupCreationOutcome, Unavailable>;
-
-    /// Renames a group.
-    async fn rename(
-        &self,
-        group: GroupId,
-        name: GroupName,
-        effects: SideEffects,
-    ) -> Result<GroupRenameOutcome, Unavailable>;
-
-    /// Deletes a group that is not in use.
-    async fn remove(
-        &self,
-        group: GroupId,
-        effects: SideEffects,
-    ) -> Result<GroupDeletionOutcome, Unavailable>;
-
-    /// Returns the settings of a group; `None` if there is no such group.
-    async fn settings(&self, group: GroupId) -> Result<Option<GroupSettings>, Unavailable>;
-
-    /// Applies all of the changes to the current settings, or none.
-    async fn change(
-        &self,
-        group: GroupId,
-        changes: &[SettingChange],
-        effects: SideEffects,
-    ) -> Result<SettingsChangeOutcome, Unavailable>;
-
-    /// Moves a user from their group into this one.
-    async fn put(
-        &self,
-        user: UserId,
-        group: GroupId,
-        effects: SideEffects,
-    ) -> Result<MemberMoveOutcome, Unavailable>;
-
-    /// Loads the ids and email addresses of all members, by id.
-    async fn member_ids(&self, group: GroupId) -> Result<Vec<(UserId, String)>, Unavailable>;
-
-    /// Applies all of the changes of a group's members, or none. Members leave
-    /// the default group only for another one. `effects` are those of moving
-    /// one user into one group, at this time.
-    async fn change_members(
-        &self,
-        group: GroupId,
-        changes: &[MembershipChange],
-        at: Timestamp,
-        effects: MemberEffects,
-    ) -> Result<MembersChangeOutcome, Unavailable>;
-
-    /// Sets or clears the id that an identity provider knows a group by.
-    async fn set_external_id(
-        &self,
-        group: GroupId,
-        external_id: Option<String>,
-        effects: SideEffects,
-    ) -> Result<ExternalIdOutcome, Unavailable>;
 }
 
 /// Caches of groups and their members, from which this process must evict what

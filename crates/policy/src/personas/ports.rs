@@ -22,6 +22,10 @@ pub trait PersonaStore: Send + Sync {
     /// Loads the groups of a persona, by id; `None` if there is no such persona.
     async fn groups_of(&self, persona: PersonaId) -> Result<Option<Vec<GroupId>>, Unavailable>;
 
+    /// Loads the ids and names of the personas that are assigned to a group, by name.
+    async fn names_of_group(&self, group: GroupId)
+    -> Result<Vec<(PersonaId, String)>, Unavailable>;
+
     /// Loads the plugins of a persona, by id; `None` if there is no such
     /// persona.
     async fn plugins_of(&self, persona: PersonaId) -> Result<Option<Vec<PluginId>>, Unavailable>;
@@ -142,78 +146,4 @@ pub enum PersonaBindingOutcome {
     Unknown,
     /// One of the plugins does not exist.
     UnknownPlugin(PluginId),
-}
-
-/// Store of managed personas.
-///
-/// Every accepted write gives the catalogue its next version. Under concurrent
-/// writes, no group exceeds its quota of personas, and of two updates that
-/// expect the same version one is stored. Times of changes grow.
-#[cfg_attr(any(test, feature = "mock"), mockall::automock)]
-#[async_trait]
-pub trait PersonaStore: Send + Sync {
-    /// Loads all personas, by name.
-    async fn all(&self) -> Result<Vec<PersonaEntry>, Unavailable>;
-
-    /// Loads a persona.
-    async fn find(&self, persona: PersonaId) -> Result<Option<PublishedPersona>, Unavailable>;
-
-    /// Loads the groups of a persona, by id; `None` if there is no such persona.
-    async fn groups_of(&self, persona: PersonaId) -> Result<Option<Vec<GroupId>>, Unavailable>;
-
-    /// Loads the ids and names of the personas that are assigned to a group, by name.
-    async fn names_of_group(&self, group: GroupId)
-    -> Result<Vec<(PersonaId, String)>, Unavailable>;
-
-    /// Loads the plugins of a persona, by id; `None` if there is no such
-    /// persona.
-    async fn plugins_of(&self, persona: PersonaId) -> Result<Option<Vec<PluginId>>, Unavailable>;
-
-    /// Loads a persona that is active and assigned to this group.
-    async fn of_group(
-        &self,
-        group: GroupId,
-        persona: PersonaId,
-    ) -> Result<Option<PublishedPersona>, Unavailable>;
-
-    /// Stores a new persona, without groups.
-    async fn create(
-        &self,
-        persona: PublishedPersona,
-        effects: SideEffects,
-    ) -> Result<(), Unavailable>;
-
-    /// Replaces the contents of a persona.
-    async fn replace(
-        &self,
-        persona: PersonaId,
-        update: PersonaUpdate,
-        effects: SideEffects,
-    ) -> Result<PersonaChangeOutcome, Unavailable>;
-
-    /// Deletes a persona. Its groups are informed with their next pull.
-    /// Returns false if there is none.
-    async fn delete(
-        &self,
-        persona: PersonaId,
-        at: Timestamp,
-        effects: SideEffects,
-    ) -> Result<bool, Unavailable>;
-
-    /// Assigns a persona to exactly these groups.
-    async fn assign(
-        &self,
-        persona: PersonaId,
-        groups: &[GroupId],
-        defaults: PersonaQuotas,
-        effects: SideEffects,
-    ) -> Result<PersonaAssignmentOutcome, Unavailable>;
-
-    /// Binds exactly these plugins to a persona.
-    async fn bind(
-        &self,
-        persona: PersonaId,
-        plugins: &[PluginId],
-        effects: SideEffects,
-    ) -> Result<PersonaBindingOutcome, Unavailable>;
 }
