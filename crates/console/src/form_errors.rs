@@ -12,9 +12,10 @@ const WRONG_PROOFS: [&str; 2] = ["invalid_proof", "invalid_password"];
 /// Fields that take a proof of ownership.
 const PROOF_FIELDS: [&str; 2] = [PROOF, "currentPassword"];
 
-/// Attaches the errors of fields to the forms of a page, and returns the first
-/// error of a field that no form has. The JSON API reports errors of the proof of
-/// ownership and of a secret's value under other names.
+/// Attaches the errors of fields to the forms of a page, and returns the text above the page
+/// if it is not that of the error: the first error of a field that no form has, or a reference
+/// to the field of a wrong proof. The JSON API reports errors of the proof of ownership and of
+/// a secret's value under other names.
 pub(crate) fn attach_errors(
     language: Language,
     view: &mut View,
@@ -25,10 +26,12 @@ pub(crate) fn attach_errors(
         let error_text = errors::text(language, err);
         let proof_fields =
             view.displayed_fields_mut().filter(|it| PROOF_FIELDS.contains(&it.name.as_str()));
+        let mut has_field = false;
         for field in proof_fields {
             field.set_error(&error_text);
+            has_field = true;
         }
-        return None;
+        return has_field.then(|| ErrorText::new(errors::MARKED_FIELDS.of(language)));
     }
 
     let body = err.body();

@@ -293,48 +293,6 @@ impl PageContext {
     }
 }
 
-/// Attaches the errors of fields to the forms of a page, and returns the text above the page
-/// if it is not that of the error: the first error of a field that no form has, or a reference
-/// to the field of a wrong proof. The JSON API reports errors of the proof of ownership and of
-/// a secret's value under other names.
-fn attach_errors(language: Language, view: &mut View, err: &ApiError) -> Option<ErrorText> {
-    let (code, _) = err.code_and_message();
-    if WRONG_PROOFS.contains(&code) {
-        let error_text = errors::text(language, err);
-        let proof_fields =
-            view.displayed_fields_mut().filter(|it| PROOF_FIELDS.contains(&it.name.as_str()));
-        let mut has_field = false;
-        for field in proof_fields {
-            field.set_error(&error_text);
-            has_field = true;
-        }
-        return has_field.then(|| ErrorText::new(errors::MARKED_FIELDS.of(language)));
-    }
-
-    let body = err.body();
-    let invalid_fields = body.get("errors").and_then(|it| it.as_array());
-    let mut unattached = None;
-    for error in invalid_fields.into_iter().flatten() {
-        let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
-        let error_text = field_errors::field_text(language, text("code"), text("message"));
-        let is_proof = text("code") == "required" && ["", "password"].contains(&text("field"));
-        let name = if is_proof { PROOF } else { text("field") };
-
-        let mut has_field = false;
-        let is_named =
-            |field: &Field| field.name == name || (name == "value" && field.name == SECRET_VALUE);
-        for field in view.displayed_fields_mut().filter(|it| is_named(it)) {
-            field.set_error(&error_text);
-            has_field = true;
-        }
-        if code == "validation_failed" && !has_field {
-            unattached = unattached.or(Some(error_text));
-        }
-    }
-
-    unattached
-}
-
 /// Returns the relative prefix from a request's path to the root.
 pub(crate) fn root(request: &HttpRequest) -> String {
     "../".repeat(request.path().matches('/').count().saturating_sub(1))

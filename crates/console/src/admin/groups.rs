@@ -76,7 +76,11 @@ async fn assign(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedF
     finish(&page, GroupId(id), &form, assigned, "saved").await
 }
 
-async fn add_member(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+async fn add_member(
+    page: PageContext,
+    PathId(id): PathId,
+    ProvedForm(form): ProvedForm,
+) -> PageResult {
     let moved = move_to_group(&page, GroupId(id), form.text("email").trim()).await;
     finish(&page, GroupId(id), &form, moved, "moved").await
 }

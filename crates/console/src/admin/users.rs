@@ -11,6 +11,7 @@ use pia_web::{ApiError, Paging, Route, SortedPaging};
 
 use super::bindings::day_cell;
 use super::group_choice::{GroupNames, parse_group};
+use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
 use crate::texts::common;

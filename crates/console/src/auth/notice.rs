@@ -9,6 +9,10 @@ use pia_web::ApiError;
 use super::page_layout::{PageLayout, render};
 use crate::texts::NoticeTexts;
 
+/// Code of the refusal of an account that owes its declaration.
+const UNDECLARED: &str = "business_profile_incomplete";
+/// Code of the refusal of an account that owes the verification of its address.
+const UNVERIFIED: &str = "email_not_verified";
 /// Error of a server without a valid licence.
 const NO_LICENCE: &str = "no_license";
 

@@ -35,7 +35,8 @@ async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 fn question_row(page: &PageContext, question: &UnansweredQuestion, path: &str) -> Row {
-    let delete = Form::new(format!("{path}/{}/delete", question.id), page.t(common::DELETE));
+    let path = format!("{path}/{}/delete", question.id);
+    let delete = Form::new(path, page.t(common::DELETE)).danger();
     Row::new(vec![
         Cell::text(&question.text),
         Cell::number(format::number(page.language, question.count)).sort_value(question.count),
