@@ -287,8 +287,8 @@ async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) 
 
 async fn a_part_of_an_address_is_found_in_either_spelling(db: Database) {
     let store = SqlScimUsers::new(db.clone());
-    person(&db, "eve@example.org").await;
-    person(&db, "ada@bücher.example").await;
+    create_person(&db, "eve@example.org").await;
+    create_person(&db, "ada@bücher.example").await;
 
     for attribute in [ScimUserText::UserName, ScimUserText::Email] {
         for part in ["@BÜCHER", "@xn--bcher"] {

@@ -87,7 +87,7 @@ async fn pages_are_filtered_and_in_order_of_time(db: Database) {
     let newer_request = PageRequest { after: oldest_page.next, limit: 3 };
     let newer_page = feedback.page(oldest_first, newer_request).await.unwrap();
 
-    let other_report = add_entry(&feedback, report(person(&db).await, "up", START)).await;
+    let other_report = add_entry(&feedback, report(create_person(&db).await, "up", START)).await;
     let of_other = FeedbackFilter { user: Some(other_report.user), ..FeedbackFilter::default() };
     let other_page = feedback.page(of_other, large_page).await.unwrap();
 

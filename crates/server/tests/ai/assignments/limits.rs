@@ -88,23 +88,23 @@ async fn cancelled_steps_leave_room_for_other_users(database: TestDatabase) {
     let other_client = app.sign_up("other@example.com").await;
     let mut calls = Vec::new();
     for _ in 0..2 {
-        let path = accepted(&client, "research").await;
+        let path = hand_over(&client, "research").await;
         calls.push(upstream.call().await);
         assert_eq!(client.post(&format!("{path}/cancel"), &Value::Null).await.status, 204);
     }
 
     // As many as the worker has left.
-    let waiting_path = accepted(&client, "research").await;
-    accepted(&client, "research").await;
-    let other_path = accepted(&other_client, "research").await;
+    let waiting_path = hand_over(&client, "research").await;
+    hand_over(&client, "research").await;
+    let other_path = hand_over(&other_client, "research").await;
     upstream.call().await.write(answered()).await;
-    assert_eq!(ended(&other_client, &other_path).await["status"], "Completed");
+    assert_eq!(wait_for_end(&other_client, &other_path).await["status"], "Completed");
 
     for mut call in calls {
         call.write(answered()).await;
         upstream.call().await.write(answered()).await;
     }
-    assert_eq!(ended(&client, &waiting_path).await["status"], "Completed");
+    assert_eq!(wait_for_end(&client, &waiting_path).await["status"], "Completed");
 }
 
 async fn a_failed_step_is_repeated_and_then_gives_up(database: TestDatabase) {

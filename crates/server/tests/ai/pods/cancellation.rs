@@ -10,8 +10,8 @@ use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::{NewConnector, Pod, connector, pod_after};
-use crate::assignments::{accepting, ended, enqueue, granted};
+use super::{NewConnector, Pod, create_connector, pod_after};
+use crate::assignments::{accepting, enqueue, granted, wait_for_end};
 
 on_databases_with_roles!(
     a_cancelled_assignment_ends_its_call_and_makes_room,
@@ -32,7 +32,7 @@ async fn a_cancelled_assignment_ends_its_call_and_makes_room(database: TestDatab
     let setting =
         accepting(database, &upstream.endpoint).with("Operators__MaxConcurrentAssignments", 1);
     let (app, console, client) = granted(setting).await;
-    let NewConnector { token, .. } = connector(&console, Some("travel-plan")).await;
+    let NewConnector { token, .. } = create_connector(&console, Some("travel-plan")).await;
     let mut pod = Pod::start(&app, &token, "json");
     pod.line_after("ready").await;
     let path = handed_over(&client, "Plan forever.").await;
@@ -43,7 +43,7 @@ async fn a_cancelled_assignment_ends_its_call_and_makes_room(database: TestDatab
 
     let cancelled = timeout(Duration::from_secs(5), pod.line_after("cancel")).await;
     assert_eq!(cancelled.expect("in time"), call);
-    assert_eq!(ended(&client, &next_path).await["status"], "Completed");
+    assert_eq!(wait_for_end(&client, &next_path).await["status"], "Completed");
     assert_eq!(client.get(&path).await.body["status"], "Cancelled");
     assert_eq!(pod_after(&console, 2).await["failures"], 1);
 }
@@ -51,7 +51,7 @@ async fn a_cancelled_assignment_ends_its_call_and_makes_room(database: TestDatab
 async fn a_terminated_assignment_ends_its_call(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let NewConnector { token, .. } = connector(&console, Some("travel-plan")).await;
+    let NewConnector { token, .. } = create_connector(&console, Some("travel-plan")).await;
     let mut pod = Pod::start(&app, &token, "messagepack");
     pod.line_after("ready").await;
     let path = handed_over(&client, "Plan forever.").await;
@@ -62,13 +62,13 @@ async fn a_terminated_assignment_ends_its_call(database: TestDatabase) {
     assert_eq!(console.write("POST", &terminate, body).await.status, 200);
 
     assert_eq!(pod.line_after("cancel").await, call);
-    assert_eq!(ended(&client, &path).await["errorCode"], "operator_terminated");
+    assert_eq!(wait_for_end(&client, &path).await["errorCode"], "operator_terminated");
 }
 
 async fn a_deleted_account_ends_its_calls(database: TestDatabase) {
     let upstream = Fixed::with_json("{}").await;
     let (app, console, client) = granted(accepting(database, &upstream.endpoint)).await;
-    let NewConnector { token, .. } = connector(&console, Some("travel-plan")).await;
+    let NewConnector { token, .. } = create_connector(&console, Some("travel-plan")).await;
     let mut pod = Pod::start(&app, &token, "json");
     pod.line_after("ready").await;
     handed_over(&client, "Plan forever.").await;

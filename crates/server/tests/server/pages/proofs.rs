@@ -80,8 +80,8 @@ const FORMS: &str = "
     never     /admin/first-steps/test-email
     never     /admin/groups
     always    /admin/groups/{id}/delete
-    never     /admin/groups/{id}/members
-    never     /admin/groups/{id}/policy
+    always    /admin/groups/{id}/members
+    always    /admin/groups/{id}/policy
     never     /admin/groups/{id}/rename
     never     /admin/groups/{id}/settings
     always    /admin/groups/{id}/top-up
