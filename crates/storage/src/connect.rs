@@ -126,14 +126,14 @@ fn sqlite_setup(path: &str, pragmas: String) -> SetupCallback<AsyncSqlite> {
 /// spawned on the runtime that built the pool.
 fn postgres_setup(connector: Connector, limit: Duration) -> SetupCallback<AsyncPgConnection> {
     let main = Handle::current();
-    let limits = postgres_limits(limit);
+    let settings = postgres_settings(limit);
     Box::new(move |_| {
         let main = main.clone();
         let connector = connector.clone();
-        let limits = limits.clone();
+        let settings = settings.clone();
         let open = async move {
             let mut conn = connector.connect().await?;
-            conn.batch_execute(&limits)
+            conn.batch_execute(&settings)
                 .await
                 .map_err(ConnectionError::CouldntSetupConfiguration)?;
             Ok(conn)
@@ -143,10 +143,11 @@ fn postgres_setup(connector: Connector, limit: Duration) -> SetupCallback<AsyncP
     })
 }
 
-/// Returns the SQL that limits a session: a statement that never ends would block its
-/// connection and all who wait for it. Limits that the operator has set, in the
-/// connection string or for the role, stay.
-fn postgres_limits(limit: Duration) -> String {
+/// Returns the SQL that sets up a session. A statement that never ends would block its
+/// connection and all who wait for it: limits that the operator has set, in the
+/// connection string or for the role, stay. Parallel workers are off: the sums of nearly
+/// all users that each would hand over take longer to combine than they save.
+fn postgres_settings(limit: Duration) -> String {
     let millis = limit.as_millis();
     format!(
         "SELECT set_config(name, wanted, false)
@@ -155,7 +156,8 @@ fn postgres_limits(limit: Duration) -> String {
              ('lock_timeout', '{millis}ms'),
              ('idle_in_transaction_session_timeout', '{POSTGRES_IDLE}')
          ) AS limits (name, wanted)
-         WHERE current_setting(name) = '0'"
+         WHERE current_setting(name) = '0';
+         SET max_parallel_workers_per_gather = 0"
     )
 }
 

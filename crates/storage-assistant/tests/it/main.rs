@@ -9,5 +9,4 @@ mod guesses;
 mod member_windows;
 mod sweep;
 mod usage_log;
-mod usage_plan;
 mod usage_sums;

@@ -60,23 +60,32 @@ async fn two_deadlocked_transactions_both_succeed() {
     assert_eq!(turns(&db, "b").await.unwrap(), 2);
 }
 
+/// Returns the values of two settings in a session of the pool.
+async fn settings(url: &str, names: [&str; 2]) -> String {
+    let target = DatabaseTarget::parse(DatabaseKind::Postgres, url).unwrap();
+    let db = Database::open(&target, DatabaseOptions::default()).unwrap();
+    let values = names.map(|it| format!("current_setting('{it}')")).join(" || ' ' || ");
+    let query = diesel::dsl::sql::<diesel::sql_types::Text>(&format!("SELECT {values}"));
+    let load = async { on_conn!(db.reader(), |conn| query.get_result::<String>(conn).await?) };
+    load.await.unwrap()
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn statements_time_out_and_the_operators_limit_stays() {
     let fresh = TestDatabase::postgres().await;
-    let limit = async |options: &str| {
-        let target =
-            DatabaseTarget::parse(DatabaseKind::Postgres, &format!("{}{options}", fresh.url))
-                .unwrap();
-        let db = Database::open(&target, DatabaseOptions::default()).unwrap();
-        let limits = diesel::dsl::sql::<diesel::sql_types::Text>(
-            "SELECT current_setting('statement_timeout') || ' ' || current_setting('lock_timeout')",
-        );
-        let load = async { on_conn!(db.reader(), |conn| limits.get_result::<String>(conn).await?) };
-        load.await.unwrap()
-    };
+    let names = ["statement_timeout", "lock_timeout"];
+    let url_with_limit = format!("{}?options=-c%20statement_timeout%3D2s", fresh.url);
 
-    assert_eq!(limit("").await, "5s 5s");
-    assert_eq!(limit("?options=-c%20statement_timeout%3D2s").await, "2s 5s");
+    assert_eq!(settings(&fresh.url, names).await, "5s 5s");
+    assert_eq!(settings(&url_with_limit, names).await, "2s 5s");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_run_without_parallel_workers() {
+    let fresh = TestDatabase::postgres().await;
+    let names = ["max_parallel_workers_per_gather", "idle_in_transaction_session_timeout"];
+
+    assert_eq!(settings(&fresh.url, names).await, "0 1min");
 }
 
 /// Locks one row, waits until the other has locked one, and locks the second.
