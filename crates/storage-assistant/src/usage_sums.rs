@@ -1,8 +1,8 @@
 //! Sums of usage in SQL.
 //!
 //! Reads the tables that `booking/sums.rs` writes, never the single calls. Days, groups
-//! and models are rows of `usage_by_group`. Users are added up from weeks with a column
-//! for each day (`Days::sum`): only the first and the last week are in the range in part.
+//! and models are rows of `usage_by_group`. Users are added up from weeks, which have their
+//! totals and a column for each day, as the first and the last are in the range in part.
 //! Numbers and the id of a group are formatted into the SQL, ids of users are bound.
 
 use std::ops::RangeInclusive;
@@ -211,10 +211,7 @@ impl Days {
     /// Returns the query of the users who spent most. The id of a position or of one
     /// user is its parameter.
     fn by_user(self, database: DatabaseKind, users: UsageUsers, limit: u32) -> String {
-        let source = self.weeks_of_users(database);
-        let calls = self.sum("calls");
-        let spent = self.sum("spent");
-        let weeks = self.weeks();
+        let weeks = self.weeks_of_users(database);
         let of_user = match users {
             UsageUsers::One(_) => "AND u.user_id = $1",
             UsageUsers::First | UsageUsers::After(_) => "",
@@ -224,65 +221,99 @@ impl Days {
             format!("AND u.user_id IN (SELECT id FROM accounts WHERE group_id = {group})")
         });
         let after = match users {
-            UsageUsers::After(UsageCursor { spent: Micros(micros), calls: number, .. }) => format!(
-                "AND (SUM({spent}) < {micros} OR SUM({spent}) = {micros} AND (
-                    SUM({calls}) < {number} OR SUM({calls}) = {number} AND u.user_id > $1))"
+            UsageUsers::After(UsageCursor { spent: Micros(micros), calls, .. }) => format!(
+                "AND (SUM(u.spent) < {micros} OR SUM(u.spent) = {micros} AND (
+                    SUM(u.calls) < {calls} OR SUM(u.calls) = {calls} AND u.user_id > $1))"
             ),
             UsageUsers::First | UsageUsers::One(_) => String::new(),
         };
 
         format!(
             "SELECT t.*, a.email FROM (
-                SELECT u.user_id, CAST(SUM({calls}) AS BIGINT) AS calls,
-                    CAST(SUM({spent}) AS BIGINT) AS spent_micros
-                FROM {source} WHERE {weeks} {of_user} {in_group}
-                GROUP BY u.user_id HAVING SUM({calls}) > 0 {after}
+                SELECT u.user_id, CAST(SUM(u.calls) AS BIGINT) AS calls,
+                    CAST(SUM(u.spent) AS BIGINT) AS spent_micros
+                FROM ({weeks}) u WHERE TRUE {of_user} {in_group}
+                GROUP BY u.user_id HAVING SUM(u.calls) > 0 {after}
                 ORDER BY spent_micros DESC, calls DESC, u.user_id LIMIT {limit}
             ) t LEFT JOIN accounts a ON a.id = t.user_id
             ORDER BY spent_micros DESC, calls DESC, user_id"
         )
     }
 
-    /// Returns the tables with the weeks of users. A join leads SQLite from user to user,
-    /// so that it adds up their weeks without sorting them; PostgreSQL hashes them,
-    /// which takes half as long without the join. Its table permits no parallel workers,
-    /// whose sums of nearly all users take as long to combine as all weeks to add up.
+    /// Returns the query of the weeks of users: their calls and costs on these days.
     fn weeks_of_users(self, database: DatabaseKind) -> String {
         match database {
-            DatabaseKind::Sqlite => format!(
-                "usage_users u JOIN usage_by_user w
-                    ON w.user_id = u.user_id AND u.last_day >= {}",
-                self.from
-            ),
-            DatabaseKind::Postgres => "usage_by_user u".to_owned(),
+            DatabaseKind::Sqlite => self.joined_weeks(),
+            DatabaseKind::Postgres => self.appended_weeks(),
         }
     }
 
-    /// Returns the condition on the weeks that these days are in.
-    fn weeks(self) -> String {
-        format!("week BETWEEN {} AND {}", self.from.div_euclid(7), self.to.div_euclid(7))
+    /// Returns the weeks for SQLite, in the order of users: the join leads it from one to the
+    /// next, so that it adds up their weeks without sorting them.
+    fn joined_weeks(self) -> String {
+        let Self { from, .. } = self;
+        let (first_week, last_week) = self.weeks();
+        let sum = |column: &str| {
+            let partial_weeks = self
+                .partial_weeks()
+                .into_iter()
+                .map(|it| format!("WHEN {} THEN {}", it.week, sum_of_days(column, it.weekdays)));
+            let partial_weeks: Vec<_> = partial_weeks.collect();
+            format!("CASE week {} ELSE {column} END", partial_weeks.join(" "))
+        };
+        format!(
+            "SELECT c.user_id, {} AS calls, {} AS spent
+            FROM usage_users c JOIN usage_by_user w ON w.user_id = c.user_id
+            WHERE c.last_day >= {from} AND week BETWEEN {first_week} AND {last_week}",
+            sum("calls"),
+            sum("spent")
+        )
     }
 
-    /// Returns the sum of the columns of these days in a row of one week. Of the first and the
-    /// last week only some days are in the range.
-    fn sum(self, column: &str) -> String {
-        let first_week = self.from.div_euclid(7);
-        let last_week = self.to.div_euclid(7);
+    /// Returns the weeks for PostgreSQL, which reads nothing of a row behind the totals
+    /// where no other column is named: whole weeks are a query of their own.
+    fn appended_weeks(self) -> String {
+        let (first_week, last_week) = self.weeks();
+        let weeks = self.partial_weeks().into_iter().map(|it| {
+            let PartialWeek { week, weekdays } = it;
+            let calls = sum_of_days("calls", weekdays.clone());
+            let spent = sum_of_days("spent", weekdays);
+            format!(
+                "SELECT user_id, {calls} AS calls, {spent} AS spent FROM usage_by_user
+                WHERE week = {week}"
+            )
+        });
+        let whole_weeks = format!(
+            "SELECT user_id, calls, spent FROM usage_by_user
+            WHERE week > {first_week} AND week < {last_week}"
+        );
+        weeks.chain([whole_weeks]).collect::<Vec<_>>().join(" UNION ALL ")
+    }
+
+    /// Returns the first and the last week that these days are in.
+    fn weeks(self) -> (i32, i32) {
+        (self.from.div_euclid(7), self.to.div_euclid(7))
+    }
+
+    /// Returns the first and the last week with their days in the range.
+    fn partial_weeks(self) -> Vec<PartialWeek> {
+        let (first_week, last_week) = self.weeks();
         let first_weekday = self.from.rem_euclid(7);
         let last_weekday = self.to.rem_euclid(7);
         if first_week == last_week {
-            return format!("({})", sum_of_days(column, first_weekday..=last_weekday));
+            return vec![PartialWeek { week: first_week, weekdays: first_weekday..=last_weekday }];
         }
-
-        let in_first_week = sum_of_days(column, first_weekday..=6);
-        let in_last_week = sum_of_days(column, 0..=last_weekday);
-        let in_other_weeks = sum_of_days(column, 0..=6);
-
-        format!(
-            "CASE week WHEN {first_week} THEN {in_first_week} \
-             WHEN {last_week} THEN {in_last_week} ELSE {in_other_weeks} END"
-        )
+        vec![
+            PartialWeek { week: first_week, weekdays: first_weekday..=6 },
+            PartialWeek { week: last_week, weekdays: 0..=last_weekday },
+        ]
     }
+}
+
+/// Week of which only some days may be in a range.
+struct PartialWeek {
+    week: i32,
+    weekdays: RangeInclusive<i32>,
 }
 
 /// Returns the id of a group as SQL: it is a UUID, and so has no quotes.

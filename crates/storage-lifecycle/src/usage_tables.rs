@@ -28,6 +28,8 @@ pub(crate) const USAGE_TABLES: &[InventoryTable] = &[
         left_out: &[
             ("week", SUMS),
             ("user_id", OWN_ID),
+            ("calls", SUMS),
+            ("spent", SUMS),
             ("calls_0", SUMS),
             ("spent_0", SUMS),
             ("calls_1", SUMS),

@@ -207,6 +207,8 @@ diesel::table! {
     usage_by_user (week, user_id) {
         week -> Integer,
         user_id -> Uid,
+        calls -> BigInt,
+        spent -> BigInt,
         calls_0 -> BigInt,
         spent_0 -> BigInt,
         calls_1 -> BigInt,

@@ -19,7 +19,7 @@ const JOURNAL: &str = "__diesel_schema_migrations";
 
 const SQLITE: &str = "
     SELECT m.name AS table_name, c.name AS column_name
-    FROM sqlite_master m JOIN pragma_table_info(m.name) c
+    FROM sqlite_master m JOIN pragma_table_xinfo(m.name) c
     WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'";
 const POSTGRES: &str = "
     SELECT table_name::text, column_name::text FROM information_schema.columns
