@@ -22,13 +22,14 @@ use crate::stats::{count, percentile};
 
 const USERS: &str = "/api/admin/users?limit=50";
 const AUDIT: &str = "/api/admin/audit?limit=50";
+const USAGE_BY_USER: &str = "/admin/usage?by=user";
 /// Searches and filtered lists of the console.
 const SEARCHES: [&str; 7] = [
     "/admin/users?search=copy17",
     "/admin/users?role=admin&status=active&factor=none",
     "/admin/usage?by=group",
     "/admin/usage?by=model",
-    "/admin/usage?by=user",
+    USAGE_BY_USER,
     "/admin/usage?by=user&user=copy17%40bench.example",
     "/admin/audit?user=copy17%40bench.example",
 ];
@@ -128,9 +129,16 @@ impl Round<'_> {
     }
 
     /// Returns the measured pages: those that the navigation of the console and of the
-    /// account links, one below each of them, such as that of a user, and searches.
+    /// account links, one below each of them, such as that of a user, searches, and usage
+    /// by person over each range of days.
     fn pages(&self, connection: &mut Connection) -> Outcome<BTreeSet<String>> {
         let mut pages: BTreeSet<_> = SEARCHES.map(str::to_owned).into();
+        let mut ranges = self.links(connection, USAGE_BY_USER)?;
+        ranges.retain(|it| it.starts_with(USAGE_BY_USER));
+        if ranges.len() < 4 {
+            return Err(format!("{USAGE_BY_USER} links {} ranges", ranges.len()).into());
+        }
+        pages.extend(ranges);
         for (start, at_least) in [("/admin", 20), ("/account", 8)] {
             let linked = self.links_below(connection, start)?;
             if linked.len() < at_least {
@@ -147,17 +155,21 @@ impl Round<'_> {
         Ok(pages)
     }
 
-    /// Returns the paths below a page that it links, without files.
+    /// Returns the paths below a page that it links, without queries and files.
     fn links_below(&self, connection: &mut Connection, page: &str) -> Outcome<BTreeSet<String>> {
-        let html = String::from_utf8(self.browser.get(connection, page)?.body)?;
         let below = format!("{page}/");
-        let links = html
-            .split("href=\"")
-            .skip(1)
-            .filter_map(|it| it.split(['"', '?', '#']).next())
-            .map(|it| format!("/{}", it.trim_start_matches("../")))
-            .filter(|it| it.starts_with(&below) && !it.ends_with("/export"));
-        Ok(links.collect())
+        let links = self.links(connection, page)?;
+        let paths = links.iter().filter_map(|it| it.split(['?', '#']).next());
+        let pages = paths.filter(|it| it.starts_with(&below) && !it.ends_with("/export"));
+        Ok(pages.map(str::to_owned).collect())
+    }
+
+    /// Returns the addresses that a page links, without the server's.
+    fn links(&self, connection: &mut Connection, page: &str) -> Outcome<Vec<String>> {
+        let html = String::from_utf8(self.browser.get(connection, page)?.body)?;
+        let links = html.split("href=\"").skip(1).filter_map(|it| it.split('"').next());
+        let addresses = links.map(|it| it.trim_start_matches("../").replace("&amp;", "&"));
+        Ok(addresses.map(|it| format!("/{it}")).collect())
     }
 
     /// Returns the number of write transactions of a change of a setting.

@@ -47,7 +47,7 @@ fn backfill(migrations: [&str; 3]) -> Outcome<String> {
 }
 
 /// Seeds a database of PostgreSQL. Statements are planned by the tables that the ones
-/// before have filled.
+/// before have filled. Weeks of users lie one after the other, as calls store them.
 pub(super) fn postgres(session: &Session, Size { users, entries, calls }: Size) -> Outcome<()> {
     session.run(&format!(
         "INSERT INTO accounts (id, email, email_folded, display_name, provider, customer_type, created_at)
@@ -76,6 +76,7 @@ pub(super) fn postgres(session: &Session, Size { users, entries, calls }: Size) 
                 (SELECT array_agg(id) AS ids FROM accounts WHERE email LIKE 'copy%') AS accounts;
         ANALYZE ai_usage;
         {}
+        CLUSTER usage_by_user USING usage_by_user_pkey;
         ANALYZE;",
         backfill(POSTGRES_SUMS)?
     ))?;
