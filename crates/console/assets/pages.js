@@ -1,6 +1,7 @@
 // Passkeys: reveals forms that have `data-script`, which work with it only.
 // Errors in JSON while it is typed in fields that have `data-json`. Refreshes
-// sections that have `data-live`. Everything else works without a script.
+// sections that have `data-live`, their interval in seconds. Everything else
+// works without a script.
 "use strict";
 
 (() => {
@@ -194,7 +195,7 @@
 })();
 
 (() => {
-  const REFRESH_MILLISECONDS = 5000;
+  const CHECK_MILLISECONDS = 1000;
   // Further requests would prolong the session of a person who has left.
   const UNUSED_MILLISECONDS = 5 * 60 * 1000;
 
@@ -203,29 +204,39 @@
     addEventListener(kind, () => { lastUse = Date.now(); }, { passive: true });
   }
 
-  const liveSections = () => document.querySelectorAll("section[data-live]");
+  let lastRefresh = Date.now();
 
-  // Returns whether a person has the focus, a selection or changed fields in a
-  // section.
+  const liveSections = () => [...document.querySelectorAll("section[data-live]")];
+
+  // Returns whether the section with the shortest interval waits for a refresh.
+  function isDue() {
+    const seconds = Math.min(...liveSections().map((it) => Number(it.dataset.live)));
+    return Date.now() - lastRefresh >= seconds * 1000;
+  }
+
+  // Returns whether a person has the focus, a selection, changed fields or an open
+  // disclosure in a section.
   function isInUse(section) {
     const selection = getSelection();
     const isSelected = !selection.isCollapsed && selection.containsNode(section, true);
     const isEdited = [...section.querySelectorAll("input, option")].some((it) =>
       (it.value !== (it.defaultValue ?? it.value)) || (it.selected !== it.defaultSelected));
-    return isSelected || isEdited || section.contains(document.activeElement);
+    const isOpen = section.querySelector("details[open]") !== null;
+    return isSelected || isEdited || isOpen || section.contains(document.activeElement);
   }
 
-  // Returns whether the page can be fetched: not the answer to a form, whose
-  // address is one for sending.
+  // Returns whether the page can be fetched: not after the session has ended, nor
+  // the answer to a form, whose address is one for sending.
   async function refresh() {
-    const response = await fetch(location.href);
-    if (response.status === 405) return false;
-    if (!response.ok) return true;
+    lastRefresh = Date.now();
+    const response = await fetch(location.href, { redirect: "manual" });
+    if (response.status !== 200) return false;
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     for (const section of liveSections()) {
       const current = page.getElementById(section.id);
       if (!current || isInUse(section)) continue;
-      section.toggleAttribute("data-live", current.hasAttribute("data-live"));
+      if (current.dataset.live) section.dataset.live = current.dataset.live;
+      else delete section.dataset.live;
       if (section.innerHTML !== current.innerHTML) section.replaceChildren(...current.childNodes);
     }
     return true;
@@ -235,8 +246,8 @@
     if (liveSections().length === 0) return;
     setTimeout(async () => {
       const isUsed = !document.hidden && Date.now() - lastUse < UNUSED_MILLISECONDS;
-      if (!isUsed || await refresh().catch(() => true)) schedule();
-    }, REFRESH_MILLISECONDS);
+      if (!isUsed || !isDue() || await refresh().catch(() => true)) schedule();
+    }, CHECK_MILLISECONDS);
   }
 
   schedule();

@@ -37,7 +37,9 @@ async fn show(page: PageContext) -> PageResult {
         numbers_section(&page, &entries),
     )
     .await?;
-    let view = view.section(attention).section(usage).section(numbers);
+    let view = [attention, usage, numbers]
+        .into_iter()
+        .fold(view, |view, section| view.section(section.live_numbers()));
     // A chart of one group compares nothing.
     if entries.len() < 2 {
         return Ok(page.render(view));

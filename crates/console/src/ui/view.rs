@@ -9,6 +9,11 @@ use super::form::{Field, FieldControl, Form};
 use super::table::{Search, Table};
 use super::text::ErrorText;
 
+/// Interval at which work in progress is refreshed.
+const WORK_SECONDS: u32 = 5;
+/// Interval at which numbers are refreshed.
+const NUMBERS_SECONDS: u32 = 30;
+
 /// Content of a page: a title and sections.
 #[derive(Default)]
 pub(crate) struct View {
@@ -52,8 +57,8 @@ pub(crate) struct Section {
     pub(crate) intro: String,
     /// Contents in order.
     pub(crate) parts: Vec<SectionPart>,
-    /// True while the script refreshes it, as it describes work in progress.
-    pub(crate) is_live: bool,
+    /// Interval at which the script refreshes it; `None` if it does not.
+    pub(crate) live_seconds: Option<u32>,
 }
 
 /// Content of a section.
@@ -174,12 +179,17 @@ impl Section {
     /// Creates a section with a heading.
     pub(crate) fn new(id: &'static str, title: impl Into<String>) -> Self {
         let title = title.into();
-        Self { id, title, intro: String::new(), parts: Vec::new(), is_live: false }
+        Self { id, title, intro: String::new(), parts: Vec::new(), live_seconds: None }
     }
 
     /// Lets the script refresh it while work is in progress.
     pub(crate) fn live(self, is_live: bool) -> Self {
-        Self { is_live, ..self }
+        Self { live_seconds: is_live.then_some(WORK_SECONDS), ..self }
+    }
+
+    /// Lets the script refresh its numbers.
+    pub(crate) fn live_numbers(self) -> Self {
+        Self { live_seconds: Some(NUMBERS_SECONDS), ..self }
     }
 
     /// Sets the introduction.

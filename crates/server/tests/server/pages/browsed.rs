@@ -7,6 +7,7 @@ use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
+use super::accessible::plant_usage;
 use super::visitor::{ADA, start_with_admin};
 
 /// Script that numbers the controls of a page that a person can see, and returns
@@ -224,6 +225,39 @@ async fn work_in_progress_is_refreshed_unless_it_has_the_focus() {
 
     assert_eq!(is_live_at_first, true);
     assert_eq!(status_with_focus, "Retrying");
+    browser.assert_no_errors().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_of_the_overview_are_refreshed_unless_their_table_is_open() {
+    const CALLS: &str = "return document.querySelector('#usage td.number').textContent.trim()";
+    const ACCOUNTS: &str = "return document.querySelector('#numbers dd').textContent.trim()";
+    const INTERVALS: &str = "
+        return [...document.querySelectorAll('section')].map(it => `${it.id} ${it.dataset.live}`)";
+    const REFRESH_SOON: &str =
+        "document.querySelectorAll('section').forEach(it => { it.dataset.live = 1; })";
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
+    let browser = Browser::start("en").await;
+    browser.sign_in(&address(&app, "/admin/login"), ADA, PASSWORD).await;
+    browser.goto(&address(&app, "/admin")).await;
+
+    let intervals = browser.run(INTERVALS, json!([])).await;
+    let calls_at_first = browser.run(CALLS, json!([])).await;
+    plant_usage(&app).await;
+    browser.run(REFRESH_SOON, json!([])).await;
+    until(async || (browser.run(CALLS, json!([])).await == "1,280").then_some(())).await;
+    browser.run("document.querySelector('#usage details').open = true", json!([])).await;
+    app.execute("UPDATE usage_by_group SET calls = 7").await;
+    app.sign_up("bob@example.org").await;
+    browser.run(REFRESH_SOON, json!([])).await;
+    until(async || (browser.run(ACCOUNTS, json!([])).await == "2").then_some(())).await;
+    let calls_with_open_table = browser.run(CALLS, json!([])).await;
+    browser.run("document.querySelector('#usage details').open = false", json!([])).await;
+    until(async || (browser.run(CALLS, json!([])).await == "7").then_some(())).await;
+
+    assert_eq!(intervals, json!(["attention 30", "usage 30", "numbers 30"]));
+    assert_eq!(calls_at_first, "0");
+    assert_eq!(calls_with_open_table, "1,280");
     browser.assert_no_errors().await;
 }
 
