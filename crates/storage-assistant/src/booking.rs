@@ -6,6 +6,7 @@
 //! own, and a second attempt treats those still missing as deleted. `decide` settles
 //! before it admits, so that released credits are available to the requests.
 
+mod hour_sums;
 mod optimistic;
 mod postgres;
 mod sqlite;

@@ -8,7 +8,7 @@ use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_kernel::UserId;
 use pia_storage::schema::{
     accounts, ai_usage, attempts, audit_identities, chats, credit_reservations, credit_windows,
-    guesses, invitations, ledgers, sync_items, usage_by_user, usage_users,
+    guesses, invitations, ledgers, sync_items, usage_by_hour, usage_by_user, usage_users,
 };
 use pia_storage::{AsyncPostgres, AsyncSqlite, DbError, DbUid, connection_trait, lock_row};
 
@@ -92,6 +92,11 @@ connection_trait! {
 
             diesel::update(usage_by_user::table.filter(usage_by_user::user_id.eq(user)))
                 .set(usage_by_user::user_id.eq(pseudonym_id))
+                .execute(self)
+                .await?;
+
+            diesel::update(usage_by_hour::table.filter(usage_by_hour::user_id.eq(user)))
+                .set(usage_by_hour::user_id.eq(pseudonym_id))
                 .execute(self)
                 .await?;
 

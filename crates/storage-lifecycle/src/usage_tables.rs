@@ -53,6 +53,19 @@ pub(crate) const USAGE_TABLES: &[InventoryTable] = &[
         left_out: &[("user_id", OWN_ID), ("last_day", SUMS)],
     },
     InventoryTable {
+        name: "usage_by_hour",
+        erasure: PSEUDONYM,
+        export: None,
+        left_out: &[
+            ("hour", SUMS),
+            ("user_id", OWN_ID),
+            ("calls", SUMS),
+            ("failed", SUMS),
+            ("spent_micros", SUMS),
+            ("duration_millis", SUMS),
+        ],
+    },
+    InventoryTable {
         name: "usage_days",
         erasure: ErasurePolicy::NotPersonal("how many people used models, day by day"),
         export: None,

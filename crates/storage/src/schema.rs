@@ -247,6 +247,21 @@ diesel::table! {
 }
 
 diesel::table! {
+    use diesel::sql_types::{BigInt, Integer};
+
+    use crate::sql_types::Uid;
+
+    usage_by_hour (hour, user_id) {
+        hour -> Integer,
+        user_id -> Uid,
+        calls -> BigInt,
+        failed -> BigInt,
+        spent_micros -> BigInt,
+        duration_millis -> BigInt,
+    }
+}
+
+diesel::table! {
     use diesel::sql_types::{BigInt, Nullable, Text};
     use crate::sql_types::{Instant, Uid};
 

@@ -16,8 +16,8 @@ use pia_storage::{AsyncPostgres, DbError, DbInstant, DbUid, Instant, Pipelined, 
 
 use super::window_cache::WindowCache;
 use super::{
-    AttemptOutcome, Batch, BatchResult, Entries, LockedWindows, PutWindows, fill_pool, last_week,
-    sums,
+    AttemptOutcome, Batch, BatchResult, Entries, LockedWindows, PutWindows, fill_pool, hour_sums,
+    last_week, sums,
 };
 use crate::statements::Statements;
 use crate::usage_row::UsageRow;
@@ -309,6 +309,7 @@ impl QueryFragment<Pg> for Write<'_> {
                     input_tokens, cached_input_tokens, output_tokens, spent_micros,
                     duration_millis",
             );
+            out.push_sql(hour_sums::ADD_TO_HOURS);
             out.push_sql(sums::ADD_SUMS);
         }
 

@@ -11,6 +11,7 @@ use diesel_async::pooled_connection::deadpool::Object;
 use pia_storage::schema::{accounts, ai_usage, credit_reservations, credit_windows};
 use pia_storage::{AsyncSqlite, DbError, DbUid, Instant};
 
+use super::hour_sums::HourSums;
 use super::sums::BatchSums;
 use super::{
     AttemptOutcome, Batch, DELETED_USER, Entries, LockedWindows, PutWindows, fill_pool, last_week,
@@ -58,13 +59,16 @@ impl Batch {
 
         entries.write(conn)?;
         let mut sums = BatchSums::default();
+        let mut hour_sums = HourSums::default();
         for row in &self.usage {
             if let Some(user) = record(conn, row)? {
                 sums.add(row, user);
+                hour_sums.add(row, user);
             }
         }
 
         sums.write(conn)?;
+        hour_sums.write(conn)?;
 
         Ok(AttemptOutcome::Booked(booked))
     }

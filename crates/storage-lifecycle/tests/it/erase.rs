@@ -11,8 +11,8 @@ use pia_kernel::{
     UnverifiedAccounts, UserId,
 };
 use pia_storage::schema::{
-    accounts, ai_usage, audit_entries, audit_identities, mails, sign_ins, usage_by_user,
-    usage_users,
+    accounts, ai_usage, audit_entries, audit_identities, mails, sign_ins, usage_by_hour,
+    usage_by_user, usage_users,
 };
 use pia_storage::{
     AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, StoredEmail, WriteEffects,
@@ -31,6 +31,7 @@ pia_testkit::contract! {
     concurrent_erasures_of_an_account_succeed_once,
     the_audit_log_names_no_erased_user_and_can_be_verified,
     usage_stays_under_a_pseudonym,
+    usage_by_hour_stays_under_a_pseudonym,
     windows_of_the_account_are_deleted_and_those_of_its_group_stay,
     deleted_data_is_truncated_from_the_log_later_if_necessary,
     only_unclaimed_accounts_are_erased_and_anonymously,
@@ -272,6 +273,35 @@ async fn usage_stays_under_a_pseudonym(db: Database) {
     assert_eq!(user_ids[0], user_ids[1]);
     assert_eq!(user_ids[2], DbUid(bob.user.0));
     assert!(![DbUid(ada.user.0), DbUid(bob.user.0)].contains(&user_ids[0]));
+}
+
+async fn usage_by_hour_stays_under_a_pseudonym(db: Database) {
+    let ada = create_person(&db, Role::User).await;
+    let bob = create_person(&db, Role::User).await;
+    for (user, calls) in [(ada.user, 2_i64), (bob.user, 1)] {
+        let row = diesel::insert_into(usage_by_hour::table).values((
+            usage_by_hour::hour.eq(498_192),
+            usage_by_hour::user_id.eq(DbUid(user.0)),
+            usage_by_hour::calls.eq(calls),
+            usage_by_hour::failed.eq(0),
+            usage_by_hour::spent_micros.eq(0),
+            usage_by_hour::duration_millis.eq(0),
+        ));
+        let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
+        done.unwrap();
+    }
+
+    SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
+
+    let sums = usage_by_hour::table
+        .order(usage_by_hour::calls.desc())
+        .select((usage_by_hour::user_id, usage_by_hour::calls));
+    let loaded_sums: Result<Vec<(DbUid, i64)>, DbError> =
+        on_conn!(db.reader(), |conn| sums.load(conn).await?);
+    let sums = loaded_sums.unwrap();
+    assert_eq!(sums.iter().map(|it| it.1).collect::<Vec<_>>(), [2, 1]);
+    assert!(![DbUid(ada.user.0), DbUid(bob.user.0)].contains(&sums[0].0));
+    assert_eq!(sums[1].0, DbUid(bob.user.0));
 }
 
 async fn windows_of_the_account_are_deleted_and_those_of_its_group_stay(db: Database) {
