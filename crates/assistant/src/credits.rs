@@ -22,6 +22,7 @@ mod reservation;
 mod rolling;
 mod settings;
 mod truncation_cause;
+mod usage_hours;
 mod usage_report;
 mod view;
 mod week;
@@ -40,6 +41,7 @@ pub use reservation::{ReservationGuard, ReservationLine, Settlement, SettlementS
 pub use rolling::Buckets;
 pub use settings::{CreditSettings, FreeTier};
 pub use truncation_cause::TruncationCause;
+pub use usage_hours::UsageHour;
 pub use usage_report::{
     UsageCursor, UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageReport,
     UsageSubject, UsageSum, UsageSums, UsageUsers,

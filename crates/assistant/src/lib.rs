@@ -49,8 +49,8 @@ pub use credits::{
     CreditMismatch, CreditSettings, CreditStock, CreditStore, CreditView, CreditWindows, Credits,
     FreeTier, Gauge, GroupBudget, MemberBudget, Period, PoolStock, ReservationGuard,
     ReservationLine, Settlement, SettlementSink, TopUpError, TruncationCause, UsageCursor,
-    UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageReport, UsageSubject, UsageSum,
-    UsageSums, UsageUsers, WeekGauge, Weeks, Window, WindowKey, WindowKind,
+    UsageDetails, UsageGrouping, UsageHour, UsageRange, UsageRangeError, UsageReport, UsageSubject,
+    UsageSum, UsageSums, UsageUsers, WeekGauge, Weeks, Window, WindowKey, WindowKind,
 };
 pub use embeddings::{BackgroundEmbeddings, Embeddings, TextVectors};
 pub use error::{AssistantError, OpenAiError, Violation};

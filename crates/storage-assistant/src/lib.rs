@@ -17,6 +17,7 @@ mod requests;
 mod sequencer;
 mod statements;
 mod tally;
+mod usage_hours;
 mod usage_row;
 mod usage_sums;
 mod window_row;

@@ -13,12 +13,14 @@ use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Nullable, Text};
 use diesel_async::RunQueryDsl;
 use pia_assistant::{
-    Micros, UsageCursor, UsageDetails, UsageGrouping, UsageRange, UsageSubject, UsageSum,
-    UsageSums, UsageUsers,
+    Micros, UsageCursor, UsageDetails, UsageGrouping, UsageHour, UsageRange, UsageSubject,
+    UsageSum, UsageSums, UsageUsers,
 };
 use pia_kernel::{GroupId, Unavailable, UserId};
 use pia_storage::schema::usage_users;
 use pia_storage::{Database, DatabaseKind, DbError, DbUid, Uid, on_conn};
+
+use crate::usage_hours;
 
 /// Sums of usage in SQL.
 #[derive(Debug, Clone)]
@@ -146,6 +148,14 @@ impl UsageSums for SqlUsageSums {
         let is_recent = usage_users::last_day.ge(day.to_epoch_days());
         let count = usage_users::table.filter(is_recent).count();
         Ok(on_conn!(self.db.reader(), |conn| count.get_result(conn).await?)?)
+    }
+
+    async fn hours_of(&self, day: NaiveDate) -> Result<Vec<UsageHour>, Unavailable> {
+        Ok(usage_hours::load_hours(&self.db, day).await?)
+    }
+
+    async fn delete_hours(&self, before: NaiveDate) -> Result<u64, Unavailable> {
+        Ok(usage_hours::delete_hours(&self.db, before).await?)
     }
 }
 

@@ -10,6 +10,7 @@ use chrono::{DateTime, Datelike, Days, NaiveDate, Utc};
 use pia_kernel::{Clock, GroupId, Unavailable, UserId, named_variants};
 
 use crate::credits::rates::Micros;
+use crate::credits::usage_hours::{UsageHour, with_empty_hours};
 
 /// Maximum number of days in a report: a leap year.
 const MAX_DAYS: i64 = 366;
@@ -212,6 +213,13 @@ pub trait UsageSums: Send + Sync {
 
     /// Returns the number of users who called on this day or later.
     async fn count_users_since(&self, day: NaiveDate) -> Result<i64, Unavailable>;
+
+    /// Returns the sums of the hours of a day that have calls, in order, unless they are
+    /// deleted.
+    async fn hours_of(&self, day: NaiveDate) -> Result<Vec<UsageHour>, Unavailable>;
+
+    /// Deletes the sums of hours before a day, and returns the number of rows.
+    async fn delete_hours(&self, before: NaiveDate) -> Result<u64, Unavailable>;
 }
 
 /// Report of the usage of models.
@@ -293,6 +301,16 @@ impl UsageReport {
         self.store.count_users_since(self.last_days(days).from).await
     }
 
+    /// Returns the sums of the 24 hours of today.
+    pub async fn hours_of_today(&self) -> Result<Vec<UsageHour>, Unavailable> {
+        Ok(with_empty_hours(&self.store.hours_of(self.today()).await?))
+    }
+
+    /// Deletes the sums of hours before yesterday, and returns the number of rows.
+    pub async fn sweep_hours(&self) -> Result<u64, Unavailable> {
+        self.store.delete_hours(days_before(self.today(), 2)).await
+    }
+
     fn today(&self) -> NaiveDate {
         DateTime::<Utc>::from(self.clock.now()).date_naive()
     }
@@ -332,6 +350,7 @@ fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>, users: Option<i64>) -
 
 #[cfg(test)]
 mod tests {
+    use mockall::predicate::eq;
     use pia_kernel::Timestamp;
     use pia_testkit::ManualClock;
 
@@ -403,6 +422,16 @@ mod tests {
         ];
         assert_eq!(sums, expected);
         assert_eq!(sums_of_group[0], UsageSum { users: None, ..sum(day("2026-11-24"), 0, 0) });
+    }
+
+    #[tokio::test]
+    async fn hours_before_yesterday_are_deleted() {
+        let mut store = MockUsageSums::new();
+        store.expect_delete_hours().with(eq(day("2026-11-25"))).returning(|_| Ok(7));
+
+        let deleted_rows = report(store).sweep_hours().await.unwrap();
+
+        assert_eq!(deleted_rows, 7);
     }
 
     #[tokio::test]

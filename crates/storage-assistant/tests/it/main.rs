@@ -8,5 +8,6 @@ mod group_budgets;
 mod guesses;
 mod member_windows;
 mod sweep;
+mod usage_hours;
 mod usage_log;
 mod usage_sums;
