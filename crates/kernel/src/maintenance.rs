@@ -44,6 +44,8 @@ named_variants! {
         Feedback = "feedback",
         /// Questions without an answer beyond their retention.
         UnansweredQuestions = "unanswered-questions",
+        /// Sums of usage by hour, before yesterday.
+        UsageHours = "usage-hours",
         /// Emails that failed long ago.
         Emails = "emails",
         /// Deleted data in the log of the database.

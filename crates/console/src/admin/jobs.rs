@@ -96,6 +96,7 @@ pub(super) fn task_text(task: MaintenanceKind) -> Text {
         MaintenanceKind::UnansweredQuestions => {
             Text::new("Old unanswered questions", "Alte unbeantwortete Fragen")
         }
+        MaintenanceKind::UsageHours => Text::new("Old usage by hour", "Alte Nutzung je Stunde"),
         MaintenanceKind::Emails => Text::new("Old failed emails", "Alte fehlgeschlagene E-Mails"),
         MaintenanceKind::DeletedTraces => Text::new(
             "Deleted data in the database’s log",

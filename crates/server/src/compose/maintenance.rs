@@ -4,10 +4,12 @@
 
 use std::sync::Arc;
 
+use pia_assistant::UsageReport;
 use pia_identity::{GuessRules, UnverifiedAccountCleanup};
 use pia_kernel::{Eraser, MaintenanceKind, MaintenanceLog, Unavailable};
 use pia_knowledge::UnansweredQuestions;
 use pia_outbox::OutboxSender;
+use pia_storage_assistant::SqlUsageSums;
 
 use super::infrastructure::Infrastructure;
 use super::use_cases::UseCases;
@@ -91,6 +93,7 @@ impl MaintainedDomains<'_> {
             MaintenanceKind::UnansweredQuestions => {
                 task!(questions = questions; questions.sweep())
             }
+            MaintenanceKind::UsageHours => old_usage_hours(base),
             MaintenanceKind::Emails => task!(outbox = outbox; outbox.sweep()),
             MaintenanceKind::DeletedTraces => deleted_traces(use_cases),
         }
@@ -123,6 +126,11 @@ fn old_sync_events(base: &Infrastructure<'_>, use_cases: &UseCases) -> Maintenan
         support = support, retention = &retention, clock = &base.clock;
         support.sweep(clock.now() - *retention.get())
     )
+}
+
+fn old_usage_hours(base: &Infrastructure<'_>) -> MaintenanceTask {
+    let usage = UsageReport::new(Arc::new(SqlUsageSums::new(base.db.clone())), base.clock());
+    task!(usage = &usage; usage.sweep_hours())
 }
 
 fn deleted_traces(use_cases: &UseCases) -> MaintenanceTask {
