@@ -1,8 +1,11 @@
 //! Tests of recorded usage.
 
+use std::sync::Arc;
+
 use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_demo_upstream::Demo;
+use pia_kernel::{Clock as _, SystemClock};
 use pia_server_testkit::ai_client::{
     CHAT, JSON, Live, OPTIMIZE, chat_request, streaming_request, upstream_config,
 };
@@ -13,6 +16,7 @@ use pia_server_testkit::on_both_databases;
 use pia_server_testkit::polling::until;
 use pia_storage::schema::ai_usage;
 use pia_storage::{Database, DbError, DbUid, on_conn};
+use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -24,6 +28,7 @@ on_both_databases! {
     calls_that_break_are_recorded_and_refused_ones_are_not,
     answers_do_not_wait_for_a_database_that_is_down,
     usage_is_reported_to_administrators,
+    calls_of_today_are_charted_by_hour,
     managers_of_an_organisation_read_the_usage_of_their_group,
     usage_by_person_is_searched_and_paged,
     usage_by_model_is_paged_sorted_and_searched,
@@ -291,6 +296,37 @@ async fn usage_is_reported_to_administrators(database: TestDatabase) {
         let response = console.get(&format!("/api/admin/usage?{wrong}")).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{wrong}");
     }
+}
+
+async fn calls_of_today_are_charted_by_hour(database: TestDatabase) {
+    let demo = Demo::start(0).expect("a demo upstream");
+    let now = SystemClock.now();
+    let setting = TestConfig::on(database)
+        .with_upstream(&demo.endpoint())
+        .at(Arc::new(ManualClock::new(now)));
+    let (app, ada, console) = administrator(setting).await;
+
+    let overview_before = console.get("/admin").await.text();
+    for _ in 0..2 {
+        assert_eq!(ada.post(CHAT, &chat_request("good day")).await.status, 200);
+    }
+    let booked = "usage_by_hour WHERE calls = 2";
+    until(async || (app.count(booked).await == 1).then_some(())).await;
+    let overview = console.get("/admin").await.text();
+
+    assert!(!overview_before.contains("by hour"), "{overview_before}");
+    for figure in ["People", "Calls", "Credits", "Average response time", "Errors"] {
+        let title = format!("<figcaption>{figure} today, by hour</figcaption>");
+        assert!(overview.contains(&title), "{title}: {overview}");
+    }
+    let hour = now.micros() / 3_600_000_000 % 24;
+    for (title, number) in [("People", 1), ("Calls", 2), ("Errors", 0)] {
+        let table = overview.split(&format!("{title} today, by hour</th>")).nth(1);
+        let row = format!("<td>{hour:02}:00</td><td class=\"number\">{number}</td>");
+        let rows = table.and_then(|it| it.split("</table>").next()).unwrap_or_default();
+        assert!(rows.contains(&row), "{row}: {rows}");
+    }
+    assert_eq!(overview.matches(":00</td><td class=\"number\">").count(), 5 * 24, "{overview}");
 }
 
 async fn managers_of_an_organisation_read_the_usage_of_their_group(database: TestDatabase) {

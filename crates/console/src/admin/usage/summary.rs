@@ -1,7 +1,9 @@
 //! Usage on the first page of the console.
 
-use futures_util::future::try_join3;
-use pia_assistant::{Micros, UsageDetails, UsageGrouping, UsageRange, UsageSubject, UsageSum};
+use futures_util::future::try_join4;
+use pia_assistant::{
+    Micros, UsageDetails, UsageGrouping, UsageHour, UsageRange, UsageSubject, UsageSum,
+};
 use pia_web::ApiError;
 
 use crate::page_context::PageContext;
@@ -57,10 +59,11 @@ struct PeriodFigures {
 /// Returns the numbers of today and of 30 days, with their charts.
 pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, ApiError> {
     let month = page.api.usage.last_days(MONTH_DAYS);
-    let (days, people_today, people_of_month) = page
+    let (days, hours, people_today, people_of_month) = page
         .run(|api| async move {
-            try_join3(
+            try_join4(
                 api.usage.sums(month, UsageGrouping::Day, None, MONTH_DAYS),
+                api.usage.hours_of_today(),
                 api.usage.count_recent_users(1),
                 api.usage.count_recent_users(MONTH_DAYS),
             )
@@ -76,20 +79,93 @@ pub(in crate::admin) async fn section(page: &PageContext) -> Result<Section, Api
         return Ok(section);
     }
 
-    let charts = usage_charts(page, &days).map(SectionPart::Chart);
-    Ok(charts.into_iter().fold(section, Section::part))
+    let charts = period_charts(page, &hours, &days).into_iter();
+    Ok(charts.map(SectionPart::Chart).fold(section, Section::part))
+}
+
+/// Returns the charts of each figure: of today, unless there are no calls, and of the days.
+fn period_charts(page: &PageContext, hours: &[UsageHour], days: &[UsageSum]) -> Vec<Chart> {
+    let points_of_days: Vec<_> = days.iter().map(|it| ChartPoint::of_day(page, it)).collect();
+    let charts_of_days = usage_charts(page, &BY_DAY, &points_of_days);
+    if hours.iter().all(|it| it.calls == 0) {
+        return charts_of_days.into();
+    }
+
+    let points_of_today: Vec<_> = hours.iter().map(ChartPoint::of_hour).collect();
+    let charts_of_today = usage_charts(page, &BY_HOUR, &points_of_today);
+    let pairs = charts_of_today.into_iter().zip(charts_of_days);
+    pairs.flat_map(|(of_today, of_days)| [of_today, of_days]).collect()
+}
+
+/// Figures of a day or an hour.
+struct ChartPoint {
+    label: String,
+    people: i64,
+    calls: i64,
+    spent: Micros,
+    mean_millis: Option<i64>,
+    failed: i64,
+}
+
+impl ChartPoint {
+    fn of_day(page: &PageContext, day: &UsageSum) -> Self {
+        let details = day.details.unwrap_or_default();
+        Self {
+            label: day_text(page, &day.subject),
+            people: day.users.unwrap_or_default(),
+            calls: day.calls,
+            spent: day.spent,
+            mean_millis: details.mean_millis(),
+            failed: details.failed,
+        }
+    }
+
+    fn of_hour(hour: &UsageHour) -> Self {
+        Self {
+            label: format!("{:02}:00", hour.hour),
+            people: hour.users,
+            calls: hour.calls,
+            spent: hour.spent,
+            mean_millis: hour.mean_millis(),
+            failed: hour.failed,
+        }
+    }
+}
+
+/// Titles of the charts of one period.
+struct ChartTexts {
+    /// Heading of the column of days or hours.
+    label: Text,
+    people: Text,
+    calls: Text,
+    credits: Text,
+    response_time: Text,
+    errors: Text,
 }
 
 /// Returns a chart of each figure.
-fn usage_charts(page: &PageContext, days: &[UsageSum]) -> [Chart; 5] {
-    let details = |it: &UsageSum| it.details.unwrap_or_default();
+fn usage_charts(page: &PageContext, texts: &ChartTexts, points: &[ChartPoint]) -> [Chart; 5] {
+    let chart = |title, bars| Chart {
+        title: page.t(title).to_owned(),
+        numbers_label: page.t(common::AS_TABLE).to_owned(),
+        label_heading: page.t(texts.label).to_owned(),
+        bars,
+    };
     [
-        chart(page, PEOPLE_BY_DAY, days, |it| Figure::number(page, it.users.unwrap_or_default())),
-        chart(page, CALLS_BY_DAY, days, |it| Figure::number(page, it.calls)),
-        chart(page, CREDITS_BY_DAY, days, |it| Figure::credits(page, it.spent)),
-        chart(page, RESPONSE_TIME_BY_DAY, days, |it| Figure::response_time(page, details(it))),
-        chart(page, ERRORS_BY_DAY, days, |it| Figure::number(page, details(it).failed)),
+        chart(texts.people, bars(points, |it| Figure::number(page, it.people))),
+        chart(texts.calls, bars(points, |it| Figure::number(page, it.calls))),
+        chart(texts.credits, bars(points, |it| Figure::credits(page, it.spent))),
+        chart(texts.response_time, bars(points, |it| Figure::response_time(page, it.mean_millis))),
+        chart(texts.errors, bars(points, |it| Figure::number(page, it.failed))),
     ]
+}
+
+fn bars(points: &[ChartPoint], figure_of: impl Fn(&ChartPoint) -> Figure) -> Vec<ChartBar> {
+    let bars = points.iter().map(|it| {
+        let Figure { text, value } = figure_of(it);
+        ChartBar::new(it.label.clone(), text, value)
+    });
+    bars.collect()
 }
 
 /// Number of a chart, with its text.
@@ -109,8 +185,8 @@ impl Figure {
     }
 
     /// Returns the mean duration of calls, in milliseconds.
-    fn response_time(page: &PageContext, details: UsageDetails) -> Self {
-        match details.mean_millis() {
+    fn response_time(page: &PageContext, mean_millis: Option<i64>) -> Self {
+        match mean_millis {
             Some(millis) => Self { text: format::duration(page.language, millis), value: millis },
             None => Self { text: "–".to_owned(), value: 0 },
         }
@@ -134,28 +210,12 @@ fn figures_table(page: &PageContext, today: &PeriodFigures, month: &PeriodFigure
             row(CALLS, |page, it| format::number(page.language, it.totals.calls)),
             row(ERRORS, |page, it| format::number(page.language, it.totals.details.failed)),
             row(CREDITS, |page, it| format::number(page.language, it.totals.spent.rounded_up())),
-            row(RESPONSE_TIME, |page, it| Figure::response_time(page, it.totals.details).text),
+            row(RESPONSE_TIME, |page, it| {
+                Figure::response_time(page, it.totals.details.mean_millis()).text
+            }),
             row(PEOPLE, |page, it| format::number(page.language, it.people)),
         ],
         ..Table::default()
-    }
-}
-
-fn chart(
-    page: &PageContext,
-    title: Text,
-    days: &[UsageSum],
-    figure_of: impl Fn(&UsageSum) -> Figure,
-) -> Chart {
-    let bars = days.iter().map(|it| {
-        let Figure { text, value } = figure_of(it);
-        ChartBar::new(day_text(page, &it.subject), text, value)
-    });
-    Chart {
-        title: page.t(title).to_owned(),
-        numbers_label: page.t(common::AS_TABLE).to_owned(),
-        label_heading: page.t(DAY).to_owned(),
-        bars: bars.collect(),
     }
 }
 
@@ -176,12 +236,28 @@ const PEOPLE: Text = Text::new("People", "Personen");
 const FIGURE: Text = Text::new("Metric", "Kennzahl");
 const TODAY: Text = Text::new("Today (UTC)", "Heute (UTC)");
 const MONTH: Text = Text::new("30 days", "30 Tage");
-const PEOPLE_BY_DAY: Text = Text::new("People by day", "Personen je Tag");
-const CALLS_BY_DAY: Text = Text::new("Calls by day", "Aufrufe je Tag");
-const CREDITS_BY_DAY: Text = Text::new("Credits by day", "Credits je Tag");
 const RESPONSE_TIME: Text = Text::new("Average response time", "Durchschnittliche Antwortzeit");
-const RESPONSE_TIME_BY_DAY: Text =
-    Text::new("Average response time by day", "Durchschnittliche Antwortzeit je Tag");
-const ERRORS_BY_DAY: Text = Text::new("Errors by day", "Fehler je Tag");
+const BY_DAY: ChartTexts = ChartTexts {
+    label: DAY,
+    people: Text::new("People by day", "Personen je Tag"),
+    calls: Text::new("Calls by day", "Aufrufe je Tag"),
+    credits: Text::new("Credits by day", "Credits je Tag"),
+    response_time: Text::new(
+        "Average response time by day",
+        "Durchschnittliche Antwortzeit je Tag",
+    ),
+    errors: Text::new("Errors by day", "Fehler je Tag"),
+};
+const BY_HOUR: ChartTexts = ChartTexts {
+    label: Text::new("Hour (UTC)", "Stunde (UTC)"),
+    people: Text::new("People today, by hour", "Personen heute je Stunde"),
+    calls: Text::new("Calls today, by hour", "Aufrufe heute je Stunde"),
+    credits: Text::new("Credits today, by hour", "Credits heute je Stunde"),
+    response_time: Text::new(
+        "Average response time today, by hour",
+        "Durchschnittliche Antwortzeit heute je Stunde",
+    ),
+    errors: Text::new("Errors today, by hour", "Fehler heute je Stunde"),
+};
 const MORE: Text =
     Text::new("Usage by person, group and model", "Nutzung nach Person, Gruppe und Modell");
