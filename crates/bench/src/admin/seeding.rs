@@ -23,21 +23,23 @@ pub(super) struct Size {
 }
 
 /// Migrations of PostgreSQL that sum up the stored calls.
-const POSTGRES_SUMS: [&str; 3] = [
+const POSTGRES_SUMS: [&str; 4] = [
     include_str!("../../../../migrations/postgres/2026-11-26-000420_usage_by_day/up.sql"),
     include_str!("../../../../migrations/postgres/2026-11-27-000450_usage_users/up.sql"),
     include_str!("../../../../migrations/postgres/2026-11-27-000510_usage_days/up.sql"),
+    include_str!("../../../../migrations/postgres/2026-11-27-000550_usage_by_hour/up.sql"),
 ];
 
 /// Migrations of SQLite that sum up the stored calls.
-const SQLITE_SUMS: [&str; 3] = [
+const SQLITE_SUMS: [&str; 4] = [
     include_str!("../../../../migrations/sqlite/2026-11-26-000420_usage_by_day/up.sql"),
     include_str!("../../../../migrations/sqlite/2026-11-27-000450_usage_users/up.sql"),
     include_str!("../../../../migrations/sqlite/2026-11-27-000510_usage_days/up.sql"),
+    include_str!("../../../../migrations/sqlite/2026-11-27-000550_usage_by_hour/up.sql"),
 ];
 
 /// Returns the statements of migrations that fill the tables which they created.
-fn backfill(migrations: [&str; 3]) -> Outcome<String> {
+fn backfill(migrations: [&str; 4]) -> Outcome<String> {
     let mut statements = String::new();
     for migration in migrations {
         let start = migration.find("INSERT INTO").ok_or("a migration fills no table")?;
