@@ -37,6 +37,7 @@ pub(crate) mod trial_search;
 pub(crate) mod unanswered_questions;
 pub(crate) mod usage;
 mod usage_csv;
+pub(crate) mod usage_hours;
 
 pub(crate) use description::description;
 pub(crate) use login::{AdminLoginRequest, AdminSessionResponse, login};

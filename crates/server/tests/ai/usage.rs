@@ -313,6 +313,7 @@ async fn calls_of_today_are_charted_by_hour(database: TestDatabase) {
     let booked = "usage_by_hour WHERE calls = 2";
     until(async || (app.count(booked).await == 1).then_some(())).await;
     let overview = console.get("/admin").await.text();
+    let hours = console.get("/api/admin/usage/hours").await.body;
 
     assert!(!overview_before.contains("by hour"), "{overview_before}");
     for figure in ["People", "Calls", "Credits", "Average response time", "Errors"] {
@@ -320,6 +321,10 @@ async fn calls_of_today_are_charted_by_hour(database: TestDatabase) {
         assert!(overview.contains(&title), "{title}: {overview}");
     }
     let hour = now.micros() / 3_600_000_000 % 24;
+    let index = usize::try_from(hour).expect("an hour");
+    let sums = ["hour", "calls", "users", "failed"].map(|it| hours[index][it].as_i64());
+    assert_eq!(hours.as_array().map(Vec::len), Some(24), "{hours}");
+    assert_eq!(sums, [Some(hour), Some(2), Some(1), Some(0)], "{hours}");
     for (title, number) in [("People", 1), ("Calls", 2), ("Errors", 0)] {
         let table = overview.split(&format!("{title} today, by hour</th>")).nth(1);
         let row = format!("<td>{hour:02}:00</td><td class=\"number\">{number}</td>");

@@ -196,6 +196,7 @@ const EXPECTED: &str = "
     GET  /api/admin/models                       admins  ended     global
     POST /api/admin/models/{key}/test-call       admins  licensed  global  AiProxy
     GET  /api/admin/usage                        managers  ended     global
+    GET  /api/admin/usage/hours                  admins  ended     global
     GET  /api/admin/usage/export                 managers  ended     global
     GET  /api/admin/audit                        admins  ended     global
     GET  /api/admin/audit/export                 admins  ended     global
@@ -447,7 +448,7 @@ async fn anonymous_callers_are_refused_before_the_body_is_read() {
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 230);
+    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 231);
 }
 
 #[tokio::test(flavor = "multi_thread")]
