@@ -87,16 +87,16 @@ async fn ask(
     fields: &FormFields,
     complete: impl Fn(Form) -> Form,
 ) -> Result<Option<HttpResponse>, ApiError> {
+    let proofs = OwnerProofs::load(page).await?;
     let outcome = match fields.some(CREDENTIAL) {
         Some(credential) => page.prove_by_passkey(fields.secret(CHALLENGE), credential).await,
-        None => page.require_owner(proof(fields)).await,
+        None => page.require_owner(proofs.parse(fields)).await,
     };
     let Err(err) = outcome else { return Ok(None) };
 
     let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO));
-    if OwnerProofs::load(page).await?.has_any() {
-        let field = Field::password(PROOF, page.t(LABEL), "current-password").hint(page.t(HINT));
-        let form = complete(repeated_form(page, fields, CONFIRM)).field(field);
+    if proofs.has_any() {
+        let form = proofs.with_field(page, complete(repeated_form(page, fields, CONFIRM)));
         view = view.section(Section::new("owner", "").form(form));
     }
 
@@ -169,11 +169,6 @@ const INTRO: Text = Text::new(
      fortzufahren.",
 );
 const CONFIRM: Text = Text::new("Confirm", "Bestätigen");
-const LABEL: Text = Text::new("Password or code", "Passwort oder Code");
-const HINT: Text = Text::new(
-    "Your password, or the six digits from your authenticator app.",
-    "Ihr Passwort oder die sechs Ziffern aus Ihrer Authenticator-App.",
-);
 const NO_PROOF: Text = Text::new(
     "Your account has no password, authenticator app or passkey. Sign out and in again, then \
      repeat this within ten minutes.",

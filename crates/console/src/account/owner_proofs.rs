@@ -42,7 +42,7 @@ impl OwnerProofs {
     }
 
     /// Adds a field for any proof to a form.
-    pub(super) fn with_field(self, page: &PageContext, form: Form) -> Form {
+    pub(crate) fn with_field(self, page: &PageContext, form: Form) -> Form {
         match (self.has_password, self.has_factor) {
             (true, true) => form.field(password_field(page, PASSWORD).hint(page.t(OR_CODE))),
             _ => self.with_password(page, form),
@@ -63,7 +63,7 @@ impl OwnerProofs {
     }
 
     /// Returns the submitted proof.
-    pub(super) fn parse(self, fields: &FormFields) -> Option<ReauthProof> {
+    pub(crate) fn parse(self, fields: &FormFields) -> Option<ReauthProof> {
         if self.has_password || fields.some(PROOF).is_none() {
             return proof(fields);
         }

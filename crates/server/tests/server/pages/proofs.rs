@@ -18,6 +18,7 @@ use serde_json::json;
 use super::form;
 use super::html::PageParts;
 use super::page_routes::{pages, with_unknown_ids};
+use super::secured::code;
 use super::strangers::{MULTIPART, multipart};
 use super::visitor::{ADA, Visitor, start_with_admin};
 
@@ -25,6 +26,7 @@ on_both_databases!(
     a_form_is_sent_again_with_the_proof_that_it_needs,
     a_passkey_of_the_account_is_a_proof,
     an_account_without_a_password_gives_other_proofs_only,
+    the_question_names_the_proofs_that_the_account_has,
     a_secret_is_entered_again_instead_of_repeated,
     a_file_is_chosen_again_with_the_proof,
     each_form_needs_a_proof_as_listed,
@@ -292,6 +294,46 @@ async fn an_account_without_a_password_gives_other_proofs_only(database: TestDat
     let advice = "no password, authenticator app or passkey. Sign out and in again";
     assert!(without_any.text().contains(advice), "{}", without_any.text());
     assert_eq!(app.count("setting_overrides").await, 0);
+}
+
+async fn the_question_names_the_proofs_that_the_account_has(database: TestDatabase) {
+    const PATH: &str = "/admin/settings/LocalAuth:Registration/change";
+    const SETUP: &str = "/account/security/authenticator";
+    let clock = manual_clock();
+    let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = start_with_admin(config).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let texts = [
+        ("en", "Your password", "Or the six digits"),
+        ("de", "Ihr Passwort", "Oder die sechs Ziffern"),
+    ];
+    let question = async |language: &str| {
+        let answer = send(&ada, &format!("{PATH}?lang={language}"), &[("value", "closed")]).await;
+        assert!(is_confirmation(&answer), "{}", answer.text());
+        answer.text()
+    };
+
+    clock.advance(STALE);
+    for (language, password, code_hint) in texts {
+        let page = question(language).await;
+        assert!(page.contains(password) && !page.contains(code_hint), "{page}");
+    }
+
+    let setup = send(&ada, SETUP, &[("proof", PASSWORD)]).await.text();
+    let displayed_secret = setup
+        .split_once("class=\"secret\"")
+        .and_then(|it| it.1.split_once("<code>")?.1.split_once("</code>"))
+        .expect("a secret");
+    let now = u64::try_from(clock.now().micros() / 1_000_000).expect("a time");
+    let first_code = code(displayed_secret.0, now);
+    let enabled = send(&ada, &format!("{SETUP}/confirm"), &[("code", &first_code)]).await;
+    assert_eq!(enabled.status, 200, "{}", enabled.text());
+
+    clock.advance(STALE);
+    for (language, password, code_hint) in texts {
+        let page = question(language).await;
+        assert!(page.contains(password) && page.contains(code_hint), "{page}");
+    }
 }
 
 async fn a_secret_is_entered_again_instead_of_repeated(database: TestDatabase) {

@@ -18,14 +18,18 @@ use super::visitor::ADA;
 /// Maximum time in which both a second factor and a passkey are set up.
 const MAX_DURATION: Duration = Duration::from_mins(1);
 
-/// Returns the code that an authenticator app has now for a secret, which a page displays in
-/// groups of letters.
-fn code(displayed_secret: &str) -> String {
+/// Returns the code that an authenticator app has at a time, in seconds, for a secret, which a
+/// page displays in groups of letters.
+pub(super) fn code(displayed_secret: &str, seconds: u64) -> String {
     let secret: String = displayed_secret.split_whitespace().collect();
     let uri = format!("otpauth://totp/Pia:ada?secret={secret}&issuer=Pia");
     let totp = totp_rs::Totp::from_url(&uri).expect("TOTP");
-    let now = u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time");
-    totp.generate(now).to_string()
+    totp.generate(seconds).to_string()
+}
+
+/// Returns the seconds of the system's time.
+fn now() -> u64 {
+    u64::try_from(SystemClock.now().micros() / 1_000_000).expect("a time")
 }
 
 /// Sets up an authenticator app from the page of the account.
@@ -35,7 +39,7 @@ pub(super) async fn set_up_app(browser: &Browser) {
     browser.click_on("#confirm button").await;
     let secret = browser.text_of(".secret code").await;
     browser.find("#code-code[inputmode=numeric][autocomplete=one-time-code]").await;
-    browser.type_into("#code-code", &code(&secret)).await;
+    browser.type_into("#code-code", &code(&secret, now())).await;
     browser.click_on("#code button").await;
     let notice = browser.text_of("[role=status]").await;
     assert!(notice.contains("Two-factor authentication is on"), "{notice}");
