@@ -65,15 +65,20 @@ impl FromRequest for PageContext {
 
 impl PageContext {
     fn new(request: &HttpRequest) -> Result<Self, ApiError> {
+        let caller = Caller::extract(request).into_inner()?;
+        Self::of_caller(request, caller.0)
+    }
+
+    /// Creates the context of a request whose caller is known.
+    pub(crate) fn of_caller(request: &HttpRequest, caller: CallerState) -> Result<Self, ApiError> {
         let missing = || ApiError::internal("the pages have no use cases");
         let api = request.app_data::<Data<Api>>().ok_or_else(missing)?;
         let gates = request.app_data::<Data<Gates>>().ok_or_else(missing)?;
         let pages = request.app_data::<Data<AccountPages>>().ok_or_else(missing)?;
-        let caller = Caller::extract(request).into_inner()?;
         let csrf_token = gates.csrf_token(request).ok_or_else(ApiError::unauthenticated)?;
         Ok(Self {
             api: Data::clone(api),
-            caller: caller.0,
+            caller,
             language: language(request),
             request: request.clone(),
             csrf_token,
@@ -197,18 +202,7 @@ impl PageContext {
     /// Returns the path of the page that is rendered, without its leading slash: that of
     /// this request or, as the answer to a form, of the nearest page above the form's path.
     pub(crate) fn page_path(&self) -> &str {
-        let Ok(gates) = self.gates() else { return self.path() };
-        let request_pattern = self.request.match_pattern().unwrap_or_default();
-
-        let mut pattern = request_pattern.as_str();
-        let mut path = self.request.path();
-        while !gates.has_page(pattern) {
-            let Some((parent, _)) = pattern.rsplit_once('/') else { break };
-            pattern = parent;
-            path = path.rsplit_once('/').map_or("", |it| it.0);
-        }
-
-        path.trim_start_matches('/')
+        nearest_page(&self.request)
     }
 
     /// Returns the prefix that leads from this page to the root of the server.
@@ -291,6 +285,24 @@ impl PageContext {
             }
         }
     }
+}
+
+/// Returns the path of a request without its leading slash or, if no page can be opened there,
+/// that of the nearest page above it.
+pub(crate) fn nearest_page(request: &HttpRequest) -> &str {
+    let gates = request.app_data::<Data<Gates>>();
+    let has_page = |pattern: &str| gates.is_none_or(|it| it.has_page(pattern));
+    let request_pattern = request.match_pattern().unwrap_or_default();
+
+    let mut path = request.path();
+    let mut pattern = request_pattern.as_str();
+    while !has_page(pattern) {
+        let Some((parent, _)) = pattern.rsplit_once('/') else { break };
+        pattern = parent;
+        path = path.rsplit_once('/').map_or("", |it| it.0);
+    }
+
+    path.trim_start_matches('/')
 }
 
 /// Returns the relative prefix from a request's path to the root.

@@ -8,12 +8,12 @@ use askama::Template;
 use pia_identity::SessionScope;
 use pia_kernel::Language;
 
-use crate::navigation::{self, NavGroup};
+use crate::navigation::{self, NavGroup, NavItem};
 use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::View;
 use crate::ui::form::FieldControl;
-use crate::ui::view::SectionPart;
+use crate::ui::view::{Link, SectionPart};
 
 /// Frame around a page.
 pub(crate) struct Shell {
@@ -57,29 +57,60 @@ impl LinkGroup {
     fn visible(page: &PageContext, group: &'static NavGroup) -> Self {
         let mut items = Vec::new();
 
-        for item in group.items {
-            let is_in_scope =
-                page.caller.scope == SessionScope::Console || !item.path.starts_with("admin");
-            let is_open = is_in_scope && item.is_open_to(page.caller.role);
-            if is_open && page.includes_feature_of(&Method::GET, item.path) {
-                items.push(NavLink {
-                    label: item.label.of(page.language),
-                    path: item.path,
-                    is_current: item.contains(page.path()),
-                });
-            }
+        for item in group.items.iter().filter(|it| may_open(page, it)) {
+            items.push(NavLink {
+                label: item.label.of(page.language),
+                path: item.path,
+                is_current: item.contains(page.path()),
+            });
         }
 
         Self { label: group.label.of(page.language), items }
     }
 }
 
+/// Returns whether a page is one of the console, and not of an account.
+fn is_console(page: &PageContext) -> bool {
+    page.path().starts_with("admin")
+}
+
+/// Returns the navigation of a page, also its items that the caller may not open.
+fn nav_groups(page: &PageContext) -> &'static [NavGroup] {
+    if is_console(page) { navigation::CONSOLE } else { navigation::ACCOUNT }
+}
+
+/// Returns whether the caller may open a page of the navigation.
+fn may_open(page: &PageContext, item: &NavItem) -> bool {
+    let is_in_scope = page.caller.scope == SessionScope::Console || !item.path.starts_with("admin");
+    is_in_scope
+        && item.is_open_to(page.caller.role)
+        && page.includes_feature_of(&Method::GET, item.path)
+}
+
+/// Returns links from a page to the one of the navigation above it, if there is one, and to the
+/// first page of the console or of the account.
+pub(crate) fn links_back(page: &PageContext) -> Vec<Link> {
+    let mut items = nav_groups(page).iter().flat_map(|it| it.items);
+    let is_above = |it: &&NavItem| it.contains(page.path()) && it.path != page.path();
+    let above = items.find(|it| is_above(it) && may_open(page, it));
+    let above = above.map(|it| (it.label, it.path));
+    let home = if is_console(page) {
+        (common::TO_CONSOLE, "admin")
+    } else {
+        (common::TO_ACCOUNT, "account")
+    };
+
+    above
+        .into_iter()
+        .chain([home])
+        .map(|(label, path)| Link { label: page.t(label).to_owned(), path: path.to_owned() })
+        .collect()
+}
+
 impl Shell {
     /// Creates the frame of a page of a browser that is signed in.
     pub(crate) fn new(page: &PageContext, server_name: &str, csrf_token: &str) -> Self {
-        let is_console = page.path().starts_with("admin");
-        let nav = if is_console { navigation::CONSOLE } else { navigation::ACCOUNT };
-        let groups = nav.iter().map(|group| LinkGroup::visible(page, group));
+        let groups = nav_groups(page).iter().map(|group| LinkGroup::visible(page, group));
         let other_language = common::other(page.language);
         let form_page = if page.is_submission() {
             format!("{}{}", page.root(), page.page_path())
@@ -93,7 +124,7 @@ impl Shell {
             server_name: server_name.to_owned(),
             csrf_token: csrf_token.to_owned(),
             nav: groups.filter(|it| !it.items.is_empty()).collect(),
-            home: if is_console { "admin" } else { "account" },
+            home: if is_console(page) { "admin" } else { "account" },
             // The response to a form has no address to open in the other language.
             other_language_query: if page.is_submission() {
                 String::new()

@@ -154,6 +154,7 @@ pub(crate) struct RefusalTexts {
     pub(crate) broken_link: NoticeTexts,
     pub(crate) broken_form: NoticeTexts,
     pub(crate) no_page: NoticeTexts,
+    pub(crate) only_form: NoticeTexts,
     pub(crate) foreign_form: NoticeTexts,
     pub(crate) forbidden: NoticeTexts,
     /// The account owes its declaration as a business.

@@ -1,27 +1,30 @@
 //! HTML error pages for browsers.
 //!
 //! The handlers and gates of all surfaces return JSON errors; `render_errors`
-//! replaces those that a person would see. `server/src/serve.rs` wraps it around the
-//! gates.
+//! replaces those that a person would see: within the frame of the console or of the
+//! account for a browser that is signed in there. `server/src/serve.rs` wraps it
+//! around the gates.
 
 use actix_web::body::{EitherBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{CONTENT_TYPE, LOCATION};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
-use actix_web::{Error, HttpRequest, HttpResponse};
-use pia_web::{Dialect, reads_pages};
+use actix_web::web::Data;
+use actix_web::{Error, FromRequest as _, HttpRequest, HttpResponse};
+use pia_identity::SessionScope;
+use pia_web::{Caller, Dialect, Gates, reads_pages};
 
-use super::notice::{is_incomplete, refusal};
+use super::notice::{framed_refusal, is_incomplete, is_unlicensed, refusal};
 use super::page_request::PageRequest;
-use crate::page_context::root;
+use crate::page_context::{PageContext, nearest_page, redirect, root};
 use crate::sign_in::login_redirect;
 use crate::texts::common;
 
 /// Middleware around the gates: renders their errors, and 404 responses, as
 /// pages if a browser requested a page or is on its way to a provider and back;
 /// other clients get JSON. The front page of a server without a licence
-/// redirects to the setup page.
+/// redirects to the setup page, and the address of a form to the page with it.
 pub async fn render_errors<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -39,6 +42,15 @@ pub async fn render_errors<B: MessageBody + 'static>(
     }
     if !is_json(&response) || !is_for_browser(response.request(), response.status()) {
         return Ok(response.map_into_left_body());
+    }
+
+    if is_opened_form(&response) {
+        let page = redirect(response.request(), nearest_page(response.request()));
+        return Ok(response.into_response(page).map_into_right_body());
+    }
+    if let Some(context) = signed_in_context(&response).await {
+        let page = framed_refusal(&context, response.response());
+        return Ok(response.into_response(page).map_into_right_body());
     }
 
     let request = response.request();
@@ -76,6 +88,46 @@ fn is_signed_out_page<B>(response: &ServiceResponse<B>) -> bool {
         && !request.path().contains("/sign-in")
         && !request.path().ends_with("/login")
         && reads_pages(request.headers())
+}
+
+/// Returns whether the address of a form was opened, as after reloading the answer to it.
+fn is_opened_form<B>(response: &ServiceResponse<B>) -> bool {
+    let request = response.request();
+    response.status() == StatusCode::METHOD_NOT_ALLOWED
+        && request.method().is_safe()
+        && is_own_page(request.path())
+}
+
+/// Returns the context of a page for a browser that is signed in; `None` where a page
+/// stands alone: before the sign-in, on an unlicensed server, and during an outage or after too
+/// many requests, when nothing more is read for it.
+async fn signed_in_context<B>(response: &ServiceResponse<B>) -> Option<PageContext> {
+    let request = response.request();
+    let is_overloaded = matches!(
+        response.status(),
+        StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS
+    );
+    let is_setup = request.path().starts_with("/admin/setup");
+    if is_overloaded
+        || is_setup
+        || !is_own_page(request.path())
+        || is_unlicensed(response.response())
+    {
+        return None;
+    }
+
+    let caller = match Caller::extract(request).into_inner() {
+        Ok(caller) => caller.0,
+        Err(_not_admitted) => {
+            let gates = Data::clone(request.app_data::<Data<Gates>>()?);
+            gates.browser_caller(request).await?
+        }
+    };
+    if request.path().starts_with("/admin") && caller.scope != SessionScope::Console {
+        return None;
+    }
+
+    PageContext::of_caller(request, caller).ok()
 }
 
 /// Returns whether a path is one of the console or of an account.

@@ -7,7 +7,11 @@ use askama::Template;
 use pia_web::ApiError;
 
 use super::page_layout::{PageLayout, render};
-use crate::texts::NoticeTexts;
+use crate::page_context::PageContext;
+use crate::shell::links_back;
+use crate::texts::{NoticeTexts, RefusalTexts, Texts, common};
+use crate::ui::view::Link;
+use crate::ui::{Section, View};
 
 /// Code of the refusal of an account that owes its declaration.
 const UNDECLARED: &str = "business_profile_incomplete";
@@ -50,27 +54,29 @@ impl Notice {
     }
 }
 
-/// Renders the page for a refused request.
-pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> HttpResponse {
-    let refusals = &layout.texts.refusals;
-    let code = error_code(response);
-    let texts = match response.status() {
-        StatusCode::FORBIDDEN => match code {
-            Some(NO_LICENCE) => refusals.no_license,
-            Some("csrf_rejected") => refusals.foreign_form,
-            Some("forbidden") => refusals.forbidden,
-            Some(UNDECLARED) => refusals.undeclared,
-            Some(UNVERIFIED) => refusals.unverified,
-            _ => refusals.unlicensed,
-        },
-        StatusCode::NOT_FOUND => refusals.no_page,
-        StatusCode::PAYLOAD_TOO_LARGE => refusals.too_long,
-        StatusCode::TOO_MANY_REQUESTS => refusals.too_many,
-        StatusCode::SERVICE_UNAVAILABLE => refusals.unavailable,
-        status if status.is_client_error() => refusals.broken_form,
-        _ => refusals.failed,
+/// Renders the page for a refused request within the frame of the pages, with links back.
+pub(super) fn framed_refusal<B>(page: &PageContext, response: &HttpResponse<B>) -> HttpResponse {
+    let texts = refusal_texts(&Texts::in_language(page.language).refusals, response);
+    let links = if is_incomplete(response) {
+        let label = page.t(common::COMPLETE_ACCOUNT).to_owned();
+        vec![Link { label, path: "account".to_owned() }]
+    } else {
+        links_back(page)
     };
-    let link = if code == Some(NO_LICENCE) {
+
+    let section = texts
+        .paragraphs
+        .iter()
+        .fold(Section::new("refusal", ""), |section, text| section.paragraph(*text))
+        .links(links);
+    let rendered = page.render_with(response.status(), View::new(texts.title).section(section));
+    with_headers_of(response, rendered)
+}
+
+/// Renders the page for a refused request.
+pub(super) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> HttpResponse {
+    let texts = refusal_texts(&layout.texts.refusals, response);
+    let link = if is_unlicensed(response) {
         // The other pages are refused too.
         let root = layout.base.trim_end_matches("auth/");
         Some((format!("{root}admin/setup"), layout.texts.front.set_up))
@@ -83,7 +89,33 @@ pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> Http
         notice = notice.with_link(page, label);
     }
 
-    let mut page = notice.response(response.status());
+    with_headers_of(response, notice.response(response.status()))
+}
+
+/// Returns the message for a refused request.
+fn refusal_texts<B>(refusals: &RefusalTexts, response: &HttpResponse<B>) -> NoticeTexts {
+    let code = error_code(response);
+    match response.status() {
+        StatusCode::FORBIDDEN => match code {
+            Some(NO_LICENCE) => refusals.no_license,
+            Some("csrf_rejected") => refusals.foreign_form,
+            Some("forbidden") => refusals.forbidden,
+            Some(UNDECLARED) => refusals.undeclared,
+            Some(UNVERIFIED) => refusals.unverified,
+            _ => refusals.unlicensed,
+        },
+        StatusCode::NOT_FOUND => refusals.no_page,
+        StatusCode::METHOD_NOT_ALLOWED => refusals.only_form,
+        StatusCode::PAYLOAD_TOO_LARGE => refusals.too_long,
+        StatusCode::TOO_MANY_REQUESTS => refusals.too_many,
+        StatusCode::SERVICE_UNAVAILABLE => refusals.unavailable,
+        status if status.is_client_error() => refusals.broken_form,
+        _ => refusals.failed,
+    }
+}
+
+/// Adds the headers of a refusal to its page.
+fn with_headers_of<B>(response: &HttpResponse<B>, mut page: HttpResponse) -> HttpResponse {
     for name in [ALLOW, RETRY_AFTER] {
         if let Some(value) = response.headers().get(&name) {
             page.headers_mut().insert(name, value.clone());
@@ -96,6 +128,11 @@ pub(crate) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> Http
 /// Returns whether a request was refused because the account is incomplete.
 pub(super) fn is_incomplete<B>(response: &HttpResponse<B>) -> bool {
     matches!(error_code(response), Some(UNDECLARED | UNVERIFIED))
+}
+
+/// Returns whether a request was refused because the server has no valid licence.
+pub(super) fn is_unlicensed<B>(response: &HttpResponse<B>) -> bool {
+    error_code(response) == Some(NO_LICENCE)
 }
 
 /// Returns the code of the error that a response was made from.

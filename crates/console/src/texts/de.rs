@@ -210,6 +210,10 @@ pub(super) static TEXTS: Texts = Texts {
                  Oder der Inhalt der Seite wurde gelöscht.",
             ],
         },
+        only_form: NoticeTexts {
+            title: "Diese Adresse nimmt nur ein Formular an",
+            paragraphs: &["Öffnen Sie die Seite mit dem Formular und senden Sie es dort ab."],
+        },
         foreign_form: NoticeTexts {
             title: "Dieses Formular wurde nicht angenommen",
             paragraphs: &[

@@ -197,6 +197,10 @@ pub(super) static TEXTS: Texts = Texts {
                  page was deleted.",
             ],
         },
+        only_form: NoticeTexts {
+            title: "This address only takes a form",
+            paragraphs: &["Open the page with the form and submit it there."],
+        },
         foreign_form: NoticeTexts {
             title: "This form was not accepted",
             paragraphs: &[

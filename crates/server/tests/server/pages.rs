@@ -21,6 +21,7 @@ mod pictures;
 mod planted;
 mod profile;
 mod proofs;
+mod refusals;
 mod scriptless;
 mod secured;
 mod signed_in;

@@ -26,6 +26,19 @@ impl Gates {
         self.consoles.verify(cookie).map(Credential::Session)
     }
 
+    /// Returns the caller whose session a browser's cookie names, for a page about a refused
+    /// request; `None` if the session has ended or cannot be read.
+    pub async fn browser_caller(&self, request: &HttpRequest) -> Option<CallerState> {
+        let cookie = self.console_cookie.read(request.headers())?;
+        let session_ref = self.consoles.verify(cookie)?;
+        if let Some(state) = self.callers.cached(session_ref) {
+            return Some(state);
+        }
+
+        let consoles = self.consoles.clone();
+        self.runner.run(async move { consoles.caller(session_ref).await }).await.ok()?
+    }
+
     /// Returns the CSRF token of the request's session.
     pub fn csrf_token(&self, request: &HttpRequest) -> Option<String> {
         self.console_cookie.read(request.headers()).map(ConsoleSessions::csrf_token)
