@@ -31,6 +31,11 @@ impl GroupNames {
         names.join(", ")
     }
 
+    /// Returns whether there are groups besides this one.
+    pub(super) fn has_others(&self, group: GroupId) -> bool {
+        self.0.iter().any(|it| it.0 != group)
+    }
+
     /// Returns check boxes of all groups except for one, if it is set.
     pub(super) fn checks(
         &self,

@@ -235,7 +235,7 @@ fn source_section(page: &PageContext, entry: &ModelEntry) -> Section {
     section.links(vec![Link { label: page.t(OPEN_SETTINGS).to_owned(), path }])
 }
 
-const TITLE: Text = Text::new("Models", "Modelle");
+pub(super) const TITLE: Text = Text::new("Models", "Modelle");
 const INTRO: Text = Text::new(
     "The models that this server calls. Open one to test it and to see its limits. The first one is \
      set up under First steps, more under Ai:Providers in a settings file.",

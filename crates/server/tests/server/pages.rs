@@ -5,6 +5,7 @@ mod attention;
 mod base_path;
 mod browsed;
 mod emails;
+mod empty;
 mod features;
 mod first_steps;
 mod foreign;

@@ -38,10 +38,16 @@ pub(super) fn select(
     Field::select(name, label, choices, &selected.unwrap_or_default()).optional()
 }
 
-/// Returns check boxes of the models for chats and embeddings.
-pub(super) fn checks(page: &PageContext, name: &str, label: &str, stored_ids: &[String]) -> Field {
+/// Returns check boxes of the models for chats and embeddings; `None` if there is no model.
+pub(super) fn checks(
+    page: &PageContext,
+    name: &str,
+    label: &str,
+    stored_ids: &[String],
+) -> Option<Field> {
     let models = usable_models(page, |it| !matches!(it, CatalogueModel::Search(_)));
-    Field::checks(name, label, model_options(page.language, &models, stored_ids))
+    let options = model_options(page.language, &models, stored_ids);
+    (!options.is_empty()).then(|| Field::checks(name, label, options))
 }
 
 /// Returns the models of the catalogue that have an id and are usable.

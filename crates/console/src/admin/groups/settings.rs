@@ -7,27 +7,38 @@ use pia_kernel::BudgetPeriod;
 use pia_policy::{GroupSettings, MODES, Quota, SettingChange};
 use pia_web::{ApiError, FieldError};
 
-use super::super::models::mode_label;
+use super::super::models::{self, mode_label};
 use super::entries;
 use super::limits::{budget_label, quota_label, quota_value};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, path_segment};
 use crate::texts::common;
 use crate::ui::form::SelectOption;
+use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Section, Text, format};
 
 /// Returns the form of a group's settings.
 pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) -> Section {
     let quota_fields = Quota::ALL.into_iter().map(|it| quota_field(page, settings, it));
     let budget_fields = BudgetPeriod::ALL.into_iter().map(|it| budget_field(page, settings, it));
+    let choice = entries::checks(page, "models", page.t(MODELS), &settings.models);
+    let has_models = choice.is_some();
     let fields = quota_fields
         .chain(budget_fields)
         .chain([pool_field(page, settings)])
-        .chain(model_fields(page, settings));
+        .chain(model_fields(page, settings, choice));
+
     let form = Form::new(format!("{path}/settings"), page.t(common::SAVE));
-    Section::new("settings", page.t(TITLE))
+    let section = Section::new("settings", page.t(TITLE))
         .intro(page.t(INTRO))
-        .form(fields.fold(form, Form::field))
+        .form(fields.fold(form, Form::field));
+    if has_models {
+        return section;
+    }
+
+    let to_models =
+        Link { label: page.t(models::TITLE).to_owned(), path: "admin/models".to_owned() };
+    section.paragraph(page.t(NO_MODELS)).links(vec![to_models])
 }
 
 fn quota_field(page: &PageContext, settings: &GroupSettings, quota: Quota) -> Field {
@@ -59,8 +70,9 @@ fn pool_field(page: &PageContext, settings: &GroupSettings) -> Field {
     Field::checks("pool", page.t(POOL), vec![option])
 }
 
-/// Returns the fields of models by mode and type of persona, and to choose from.
-fn model_fields(page: &PageContext, settings: &GroupSettings) -> Vec<Field> {
+/// Returns the fields of models by mode and type of persona, and that of the models to choose
+/// from.
+fn model_fields(page: &PageContext, settings: &GroupSettings, choice: Option<Field>) -> Vec<Field> {
     let modes = MODES.into_iter().map(|mode| {
         let label = page.fill(MODE, &[&mode_label(page, mode)]);
         entries::select(page, &mode_name(mode), label, settings.modes.get(mode))
@@ -69,15 +81,12 @@ fn model_fields(page: &PageContext, settings: &GroupSettings) -> Vec<Field> {
         entries::select(page, &type_name(name), page.fill(TYPE, &[name]), Some(entry))
     });
     let new_type = Field::text("newType", page.t(NEW_TYPE), "").hint(page.t(NEW_TYPE_HINT));
-    let models = entries::checks(page, "models", page.t(MODELS), &settings.models);
+    let choice = choice.map(|it| it.hint(page.t(MODELS_HINT)));
     // The check boxes span the form, so the last two fields share a row.
-    let others = [
-        models.hint(page.t(MODELS_HINT)),
-        new_type.optional(),
-        entries::select(page, "newTypeModel", page.t(NEW_TYPE_MODEL), None),
-    ];
+    let new_fields =
+        [new_type.optional(), entries::select(page, "newTypeModel", page.t(NEW_TYPE_MODEL), None)];
 
-    modes.chain(types).chain(others).collect()
+    modes.chain(types).chain(choice).chain(new_fields).collect()
 }
 
 /// Returns a group's settings, for managers who only read them.
@@ -284,6 +293,10 @@ const MODELS: Text = Text::new("Models that members may choose", "Wählbare Mode
 const MODELS_HINT: Text = Text::new(
     "If none is selected, members cannot choose.",
     "Ist keines ausgewählt, können Mitglieder nicht wählen.",
+);
+const NO_MODELS: Text = Text::new(
+    "There are no models for members to choose from yet: the catalogue has none with an ID.",
+    "Es gibt noch keine Modelle, die Mitglieder wählen können: Im Katalog hat keines eine ID.",
 );
 const BY_SERVER: Text = Text::new("The server decides", "Bestimmt der Server");
 const NUMBER: Text = Text::new(

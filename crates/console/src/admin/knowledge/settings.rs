@@ -106,14 +106,19 @@ async fn settings_view(
     ));
 
     let groups = GroupNames::load(page).await?;
-    let choice = groups.checks(page.t(GROUPS), &entry.shared_with, Some(entry.base.owner));
-    let share = Form::new(format!("{path}/share"), page.t(SHARE)).field(choice);
+    let share_section = Section::new("share", page.t(SHARE)).intro(page.t(SHARE_HINT));
+    let share_section = if groups.has_others(entry.base.owner) {
+        let choice = groups.checks(page.t(GROUPS), &entry.shared_with, Some(entry.base.owner));
+        share_section.form(Form::new(format!("{path}/share"), page.t(SHARE)).field(choice))
+    } else {
+        share_section.paragraph(page.t(NO_OTHER_GROUPS))
+    };
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_BASE)).danger();
     let document_count = format::number(page.language, entry.document_count);
     let delete_hint = page.fill(DELETE_HINT, &[&document_count]);
     Ok(view
         .section(Section::new("rename", page.t(RENAME)).form(rename))
-        .section(Section::new("share", page.t(SHARE)).intro(page.t(SHARE_HINT)).form(share))
+        .section(share_section)
         .section(Section::new("delete", page.t(DELETE_BASE)).intro(delete_hint).form(delete)))
 }
 
@@ -133,6 +138,8 @@ const PROMPT_HINT: Text = Text::new(
 );
 const RENAME: Text = Text::new("Rename knowledge base", "Wissensdatenbank umbenennen");
 const SHARE: Text = Text::new("Share knowledge base", "Wissensdatenbank teilen");
+const NO_OTHER_GROUPS: Text =
+    Text::new("There are no other groups yet.", "Es gibt noch keine anderen Gruppen.");
 const SHARE_HINT: Text = Text::new(
     "Members of these groups can search it too. Only managers of its own group can change \
      documents.",
