@@ -83,6 +83,8 @@ pub struct AuditFilter {
     pub user: Option<UserId>,
     /// Entries of this action.
     pub action: Option<String>,
+    /// Entries of this object: `group:…`.
+    pub object: Option<String>,
     /// Entries of this time and later.
     pub since: Option<Timestamp>,
     /// Entries before this time.

@@ -11,6 +11,7 @@ use pia_web::{ApiError, Route};
 
 use self::filter::SearchedEntries;
 use self::view::log_view;
+pub(super) use self::view::{side_cell, user_of};
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
 

@@ -5,6 +5,7 @@ pub(super) mod limits;
 mod published;
 mod settings;
 mod top_members;
+mod top_ups;
 
 use pia_assistant::{CreditView, MemberBudget};
 use pia_http::HttpError;
@@ -256,7 +257,7 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
         .section(published::section(page, id).await?)
         .section(settings::section(page, &detail.settings, &path))
         .section(policy_section(page, &detail, &path))
-        .section(top_up_section(page, &path))
+        .section(top_up_section(page, &path, top_ups::table(page, id).await?))
         .section(rename_section(page, &detail, &path))
         .section(delete_section(page, &path)))
 }
@@ -305,14 +306,18 @@ fn policy_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Secti
     Section::new("policy", page.t(POLICY)).intro(page.t(POLICY_INTRO)).form(form)
 }
 
-fn top_up_section(page: &PageContext, path: &str) -> Section {
+fn top_up_section(page: &PageContext, path: &str, latest: Table) -> Section {
     let credits = Field::input("credits", page.t(TOP_UP_CREDITS), "number", "off", "");
     let form = Form::new(format!("{path}/top-up"), page.t(TOP_UP)).field(credits);
     let log = Link {
         label: page.t(TOP_UP_LOG).to_owned(),
-        path: "admin/audit?action=Group.ToppedUp".to_owned(),
+        path: format!("admin/audit?action={}", top_ups::ACTION),
     };
-    Section::new("top-up", page.t(TOP_UP)).intro(page.t(TOP_UP_INTRO)).form(form).links(vec![log])
+    Section::new("top-up", page.t(TOP_UP))
+        .intro(page.t(TOP_UP_INTRO))
+        .form(form)
+        .table(latest)
+        .links(vec![log])
 }
 
 fn rename_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Section {
@@ -370,4 +375,5 @@ const TOP_UP_INTRO: Text = Text::new(
      aufgebraucht sind.",
 );
 const TOP_UP_CREDITS: Text = Text::new("Credits", "Credits");
-const TOP_UP_LOG: Text = Text::new("Top-ups in the audit log", "Aufladungen im Audit-Protokoll");
+const TOP_UP_LOG: Text =
+    Text::new("All top-ups in the audit log", "Alle Aufladungen im Audit-Protokoll");

@@ -181,7 +181,7 @@ impl TryFrom<AuditQuery> for AuditFilter {
         }
 
         let order = parse_order(sort.as_deref())?;
-        Ok(Self { user: user.map(UserId), action, since, until, order })
+        Ok(Self { user: user.map(UserId), action, object: None, since, until, order })
     }
 }
 

@@ -20,7 +20,7 @@ pia_testkit::contract! {
     pages_neither_repeat_nor_omit_entries,
     an_erased_user_is_reported_as_forgotten,
     the_export_names_no_other_users,
-    entries_are_filtered_by_user_action_and_time,
+    entries_are_filtered_by_user_action_object_and_time,
     entries_are_listed_oldest_first_in_pages,
     old_entries_are_deleted_with_their_identities,
     side_effects_are_written_without_a_change,
@@ -179,22 +179,31 @@ async fn old_entries_are_deleted_with_their_identities(db: Database) {
     assert_eq!(chain.verify(None, minutes(21)).await.unwrap().faults, []);
 }
 
-async fn entries_are_filtered_by_user_action_and_time(db: Database) {
+async fn entries_are_filtered_by_user_action_object_and_time(db: Database) {
     let admin = UserId::generate();
     let user = UserId::generate();
     for seconds in 0..6 {
         let action = if seconds % 2 == 0 { "Group.Created" } else { "Group.Deleted" };
         let actor = if seconds < 4 { admin } else { user };
-        write(&db, &[AuditEntry { action, ..entry(Some(actor), None, seconds) }]).await;
+        let object = Some(format!("group:{}", seconds / 2));
+        write(&db, &[AuditEntry { action, object, ..entry(Some(actor), None, seconds) }]).await;
     }
     let log = SqlAuditLog::new(db);
     let second = |it| AT + Duration::from_secs(it);
+    let object = Some("group:1".to_owned());
     let deletion_action = Some("Group.Deleted".to_owned());
     for (filter, expected) in [
         (AuditFilter { action: deletion_action.clone(), ..AuditFilter::default() }, vec![5, 3, 1]),
         (
             AuditFilter { action: deletion_action.clone(), ..AuditFilter::of_user(admin) },
             vec![3, 1],
+        ),
+        (AuditFilter { object: object.clone(), ..AuditFilter::default() }, vec![3, 2]),
+        (AuditFilter { object: object.clone(), ..AuditFilter::of_user(admin) }, vec![3, 2]),
+        (AuditFilter { object: object.clone(), ..AuditFilter::of_user(user) }, vec![]),
+        (
+            AuditFilter { action: deletion_action.clone(), object, ..AuditFilter::default() },
+            vec![3],
         ),
         (AuditFilter { since: Some(second(4)), ..AuditFilter::default() }, vec![5, 4]),
         (AuditFilter { until: Some(second(2)), ..AuditFilter::of_user(admin) }, vec![1, 0]),

@@ -42,6 +42,7 @@ impl SearchedEntries {
                 Some(AuditFilter {
                     user,
                     action: Some(action).filter(|it| !it.is_empty()),
+                    object: None,
                     since: first_day,
                     until: last_day.map(|it| it + DAY),
                     order: page.time_order(),

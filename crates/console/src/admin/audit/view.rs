@@ -43,7 +43,7 @@ pub(super) async fn log_view(
         .section(Section::new("verify", page.t(VERIFY)).intro(page.t(VERIFY_HINT)).form(verify)))
 }
 
-pub(super) fn user_of(side: &AuditSide) -> Option<UserId> {
+pub(in crate::admin) fn user_of(side: &AuditSide) -> Option<UserId> {
     match side {
         AuditSide::Known(AuditPerson { user, .. }) => *user,
         AuditSide::Nobody | AuditSide::Forgotten => None,
@@ -61,7 +61,7 @@ fn record_row(page: &PageContext, record: &AuditRecord, emails: &HashMap<UserId,
     ])
 }
 
-pub(super) fn side_cell(
+pub(in crate::admin) fn side_cell(
     page: &PageContext,
     side: &AuditSide,
     emails: &HashMap<UserId, String>,
