@@ -33,7 +33,7 @@ use pia_web::{AccountScope, Route};
 pub(crate) fn routes() -> Vec<Route> {
     let pages = [
         overview::routes(),
-        open_to_incomplete(first_steps::routes()),
+        open_to_unverified(first_steps::routes()),
         users::routes(),
         devices::routes(),
         groups::routes(),
@@ -50,18 +50,18 @@ pub(crate) fn routes() -> Vec<Route> {
         scim::routes(),
         usage::routes(),
         feedback::routes(),
-        open_to_incomplete(mail::routes()),
+        open_to_unverified(mail::routes()),
         jobs::routes(),
         audit::routes(),
-        open_to_incomplete(settings::routes()),
-        open_to_incomplete(licence::routes()),
+        open_to_unverified(settings::routes()),
+        open_to_unverified(licence::routes()),
     ];
 
     pages.into_iter().flatten().collect()
 }
 
-/// Opens pages to accounts that owe a declaration or the verification of their address: an
-/// administrator who requires one without meeting it changes the setting back.
-fn open_to_incomplete(routes: Vec<Route>) -> Vec<Route> {
-    routes.into_iter().map(|it| Route { accounts: AccountScope::Any, ..it }).collect()
+/// Opens pages to accounts that owe the verification of their address: an administrator who
+/// requires one without meeting it changes the setting back.
+fn open_to_unverified(routes: Vec<Route>) -> Vec<Route> {
+    routes.into_iter().map(|it| Route { accounts: AccountScope::Declared, ..it }).collect()
 }

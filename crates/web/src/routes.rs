@@ -116,6 +116,9 @@ pub enum AccountScope {
     /// Accounts that owe neither the trader declaration nor the verification of
     /// their address, where the operator requires these.
     Complete,
+    /// Accounts that do not owe the trader declaration, which their owner makes at once: routes
+    /// by which an administrator changes what requires the verification, or mends its emails.
+    Declared,
     /// All accounts: routes to sign in, to complete the account, and to delete
     /// it.
     Any,

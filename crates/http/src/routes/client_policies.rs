@@ -83,6 +83,12 @@ pub(super) fn proved(route: Route) -> Route {
     Route { proof_check: ProofCheck::AtGate, ..route }
 }
 
+/// Opens rows to administrators who owe the verification of their address, as the pages of the
+/// console on the same subject.
+pub(super) fn open_to_unverified(rows: Vec<Route>) -> Vec<Route> {
+    rows.into_iter().map(|it| Route { accounts: AccountScope::Declared, ..it }).collect()
+}
+
 /// Returns the documentation of an admin route.
 pub(super) fn admin_docs(
     summary: &'static str,

@@ -4,11 +4,11 @@ use actix_web::http::Method;
 use pia_web::{Licensing, ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{admin_docs, proved, write};
+use super::client_policies::{admin_docs, open_to_unverified, proved, write};
 use crate::admin::licence;
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![replace()]
+    open_to_unverified(vec![replace()])
 }
 
 /// An expired licence can be replaced too.

@@ -5,7 +5,7 @@ use pia_web::{Docs, ResponseDoc, Route, wire};
 
 use super::KIB;
 use super::account_security::{NO_PROOF, PROOF_BODY};
-use super::client_policies::{self, admin_docs, read};
+use super::client_policies::{self, admin_docs, open_to_unverified, read};
 use crate::admin::outbox;
 use crate::auth;
 use crate::auth::mfa::FreshProofRequest;
@@ -13,7 +13,7 @@ use crate::auth::mfa::FreshProofRequest;
 const UNKNOWN: (u16, &str) = (404, "There is no such email, or it was sent: `not_found`.");
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![list(), send_test(), retry(), discard()]
+    open_to_unverified(vec![list(), send_test(), retry(), discard()])
 }
 
 /// Returns a row that acts on the outbox, which needs no feature.

@@ -4,7 +4,7 @@ use actix_web::http::Method;
 use pia_web::{ResponseDoc, Route, wire};
 
 use super::KIB;
-use super::client_policies::{admin_docs, proved, read, write};
+use super::client_policies::{admin_docs, open_to_unverified, proved, read, write};
 use crate::admin::settings;
 use crate::auth;
 
@@ -13,7 +13,7 @@ const UNKNOWN: (u16, &str) =
     (404, "There is no such setting that takes effect without a restart: `not_found`.");
 
 pub(super) fn routes() -> Vec<Route> {
-    vec![list(), change(), reset()]
+    open_to_unverified(vec![list(), change(), reset()])
 }
 
 fn list() -> Route {

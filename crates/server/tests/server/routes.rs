@@ -491,14 +491,21 @@ async fn a_body_announced_as_too_large_is_refused_before_it_is_read() {
     }
 }
 
-/// Folders of the pages for accounts that owe their declaration or the verification of their
-/// address: the JSON routes of those of the account are below `/auth`, and those of the console
-/// change the settings that require it.
-const OPEN_PAGES: [&str; 14] = [
+/// Paths for administrators who owe the verification of their address: they change the settings
+/// that require it.
+const OPEN_TO_UNVERIFIED: [&str; 7] = [
     "/admin/first-steps",
     "/admin/licence",
     "/admin/mail",
     "/admin/settings",
+    "/api/admin/license",
+    "/api/admin/outbox",
+    "/api/admin/settings",
+];
+
+/// Folders of the pages for accounts that owe their declaration or the verification of their
+/// address: their JSON routes are below `/auth`.
+const OPEN_PAGES: [&str; 10] = [
     "/account",
     "/account/name",
     "/account/email",
@@ -532,15 +539,25 @@ fn rows_match_their_paths() {
         let takes_keys =
             route.access == Access::Bearer && below(&["/api/ai/", "/v1/", "/kb/", "/mcp"]);
 
+        let accounts = if anonymous {
+            route.accounts
+        } else if below(&["/auth/"]) || OPEN_PAGES.contains(&folder(&route)) {
+            AccountScope::Any
+        } else if below(&OPEN_TO_UNVERIFIED) {
+            AccountScope::Declared
+        } else {
+            AccountScope::Complete
+        };
+
         let expected_properties = (
             takes_keys,
-            !anonymous && (below(&["/auth/"]) || OPEN_PAGES.contains(&folder(&route))),
+            accounts,
             (anonymous && guards) || route.access == Access::Pod,
             below(&["/admin", "/api/admin"]) && route.document != OpenApiDocument::Own,
         );
         let actual = (
             route.credentials == AcceptedCredentials::SessionOrApiKey,
-            !anonymous && route.accounts == AccountScope::Any,
+            route.accounts,
             route.counted_against == CountedAgainst::Address,
             route.document == OpenApiDocument::Admin,
         );

@@ -122,9 +122,7 @@ impl Gates {
             return Some(refused("app_password_refused", message));
         }
 
-        if route.accounts == AccountScope::Complete
-            && let Some(refusal) = self.incomplete_account(&state)
-        {
+        if let Some(refusal) = self.incomplete_account(&state, route.accounts) {
             return Some(refusal);
         }
 
@@ -136,16 +134,16 @@ impl Gates {
         None
     }
 
-    /// Returns the error for an account that owes its verification or declaration.
-    fn incomplete_account(&self, state: &CallerState) -> Option<ApiError> {
+    /// Returns the error for an account that owes its verification or declaration to a route.
+    fn incomplete_account(&self, state: &CallerState, required: AccountScope) -> Option<ApiError> {
         let refused = |code, message| ApiError::refused(StatusCode::FORBIDDEN, code, message);
         let rules = self.rules.get();
-        if rules.owes_verification(state) {
+        if required == AccountScope::Complete && rules.owes_verification(state) {
             let message = "Verify your email address first: open the link that we emailed you.";
             return Some(refused("email_not_verified", message));
         }
 
-        if rules.owes_declaration(state.customer) {
+        if required != AccountScope::Any && rules.owes_declaration(state.customer) {
             let message = "First declare whether you use the service as a business.";
             return Some(refused("business_profile_incomplete", message));
         }

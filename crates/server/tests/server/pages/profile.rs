@@ -70,7 +70,10 @@ async fn an_incomplete_account_opens_only_pages_that_complete_or_secure_it(datab
     let of_program = ada.send("POST", "/api/admin/groups", &[], "").await;
     let of_form = ada.post("/admin/groups", &[], &group).await;
     let count_before = app.count("user_groups").await;
-    for path in ["/admin", "/admin/my-group", "/admin/knowledge", "/account/credits"] {
+    let of_settings = ada.send("GET", "/api/admin/settings", &[], "").await;
+    for path in
+        ["/admin", "/admin/my-group", "/admin/knowledge", "/admin/settings", "/account/credits"]
+    {
         let page = ada.get(path).await;
         assert_eq!(page.status, 403, "{path}: {}", page.text());
         assert!(page.text().contains(UNDECLARED), "{path}: {}", page.text());
@@ -83,8 +86,13 @@ async fn an_incomplete_account_opens_only_pages_that_complete_or_secure_it(datab
     let of_complete = ada.post("/admin/groups", &[], &group).await;
     app.reload(&json!({ "LocalAuth": { "RequireEmailVerification": true } }));
     let of_unverified = ada.get("/admin/groups?lang=de").await;
+    for path in ["/admin/settings", "/admin/mail", "/api/admin/settings", "/api/admin/outbox"] {
+        let answer = ada.get(path).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text());
+    }
 
     assert_eq!(of_program.refusal(), (403, "business_profile_incomplete"));
+    assert_eq!(of_settings.refusal(), (403, "business_profile_incomplete"));
     assert_eq!(of_form.status, 403, "{}", of_form.text());
     assert!(of_form.text().contains(UNDECLARED), "{}", of_form.text());
     assert!(PageParts::parse(&of_form.text()).links.contains(&"../account".to_owned()));
