@@ -13,7 +13,7 @@ use crate::request::sample::PromptText;
 
 /// Rough cost of an image in tokens, regardless of its size.
 pub(super) const TOKENS_PER_IMAGE: i64 = 1000;
-/// Bytes per token of a file or a recording in Base64, roughly.
+/// Bytes per token of a file, a recording or a video in Base64, roughly.
 const MEDIA_BYTES_PER_TOKEN: usize = 32;
 /// Maximum length of a text that is unescaped to be counted. A longer one is
 /// counted with its escapes.
@@ -54,12 +54,16 @@ impl<'t> CheckedContent<'t> {
             return;
         }
 
+        // Types that are newer than this code count by their size, too.
+        let media_tokens =
+            i64::try_from(value.get().len() / MEDIA_BYTES_PER_TOKEN).unwrap_or(i64::MAX);
         let tokens = if is("image_url") {
             TOKENS_PER_IMAGE
-        } else if is("file") || is("input_audio") {
-            i64::try_from(value.get().len() / MEDIA_BYTES_PER_TOKEN).unwrap_or(i64::MAX)
+        } else if is("video_url") {
+            // A video has a picture at least.
+            media_tokens.max(TOKENS_PER_IMAGE)
         } else {
-            0
+            media_tokens
         };
         self.text.extra_tokens = self.text.extra_tokens.saturating_add(tokens);
     }

@@ -316,6 +316,23 @@ mod tests {
     }
 
     #[test]
+    fn media_count_by_their_size() {
+        let tokens_of_part = |key: &str, bytes: usize| {
+            let value = "a".repeat(bytes - 2);
+            let json =
+                format!(r#"[{{"role":"user","content":[{{"type":"x","{key}":"{value}"}}]}}]"#);
+            count_tokens(&json) - TOKENS_PER_MESSAGE
+        };
+
+        for key in ["file", "input_audio", "audio_url", "Video_URL"] {
+            assert_eq!(tokens_of_part(key, 320_000), 10_000, "{key}");
+        }
+        assert_eq!(tokens_of_part("image_url", 320_000), TOKENS_PER_IMAGE);
+        assert_eq!(tokens_of_part("video_url", 320), TOKENS_PER_IMAGE);
+        assert_eq!(tokens_of_part("input_audio", 320), 10);
+    }
+
+    #[test]
     fn an_escape_is_one_character() {
         let tokens_of_content = |content: &str| {
             let json = format!(r#"[{{"role":"user","content":{content}}}]"#);
