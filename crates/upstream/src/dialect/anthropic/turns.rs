@@ -67,9 +67,11 @@ impl Conversation {
         let content = message.get("content");
 
         match message.string("role").as_deref() {
-            Some("system" | "developer") => self.system.extend(texts(content)),
+            Some("system" | "developer") => {
+                self.system.extend(content_blocks(content, text_block)?);
+            }
             Some("assistant") => {
-                let mut blocks = texts(content);
+                let mut blocks = content_blocks(content, text_block)?;
                 let calls = message.get("tool_calls").and_then(Rope::elements);
                 for call in calls.iter().flatten() {
                     blocks.extend(self.tool_use(call));
@@ -83,7 +85,7 @@ impl Conversation {
             }
             _ => {
                 self.ends_with_tool_results = false;
-                self.push_turn(Role::User, content_blocks(content)?);
+                self.push_turn(Role::User, content_blocks(content, part_block)?);
             }
         }
 
@@ -135,7 +137,7 @@ impl Conversation {
 fn tool_result(message: &RopeMembers) -> Result<Rope, UpstreamError> {
     let mut block = JsonWriter::default();
     block.text(r#"{"type":"tool_result","tool_use_id":"#).quoted(&id(message, "tool_call_id"));
-    let blocks = content_blocks(message.get("content"))?;
+    let blocks = content_blocks(message.get("content"), part_block)?;
     if !blocks.is_empty() {
         block.text(r#","content":["#).list(&blocks).text("]");
     }
@@ -156,31 +158,36 @@ fn id(members: &RopeMembers, key: &str) -> String {
 }
 
 /// Returns the blocks of a content, without blank ones, which are refused.
-fn content_blocks(content: Option<&Rope>) -> Result<Vec<Rope>, UpstreamError> {
-    let parts = content.and_then(Rope::elements).unwrap_or_default();
-    if parts.is_empty() {
-        return Ok(texts(content));
+fn content_blocks(
+    content: Option<&Rope>,
+    to_block: fn(&RopeMembers) -> Result<Option<Rope>, UpstreamError>,
+) -> Result<Vec<Rope>, UpstreamError> {
+    let Some(content) = content else { return Ok(Vec::new()) };
+    if content.is_string() {
+        return Ok(if is_blank(content) { Vec::new() } else { vec![text(content)] });
     }
-    let blocks = parts.iter().filter_map(Rope::members).map(|part| block(&part));
+    let parts = content.elements().unwrap_or_default();
+    let blocks = parts.iter().filter_map(Rope::members).map(|part| to_block(&part));
     Ok(blocks.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-/// Returns a text content, or the text parts of a content.
-fn texts(content: Option<&Rope>) -> Vec<Rope> {
-    let Some(content) = content else { return Vec::new() };
-    if content.is_string() {
-        return if is_blank(content) { Vec::new() } else { vec![text(content)] };
+/// Returns the block of a part in a message of the system or the assistant, which may only
+/// be a text; `None` for a blank text or thoughts.
+fn text_block(part: &RopeMembers) -> Result<Option<Rope>, UpstreamError> {
+    if let Some(words) = part.get("text").or_else(|| part.get("refusal")) {
+        let has_text = words.is_string() && !is_blank(words);
+        return Ok(has_text.then(|| text(words)));
     }
-    let parts = content.elements().unwrap_or_default();
-    parts
-        .iter()
-        .filter_map(Rope::members)
-        .filter_map(|part| part.get("text").filter(|it| !is_blank(it)).map(text))
-        .collect()
+    match part.string("type").as_deref() {
+        Some("text" | "refusal" | "thinking") => Ok(None),
+        _ => Err(UpstreamError::UnsupportedPart(
+            "parts other than text in messages of the system or the assistant",
+        )),
+    }
 }
 
 /// Returns the block of a part; `None` for a blank text.
-fn block(part: &RopeMembers) -> Result<Option<Rope>, UpstreamError> {
+fn part_block(part: &RopeMembers) -> Result<Option<Rope>, UpstreamError> {
     if let Some(words) = part.get("text") {
         let has_text = words.is_string() && !is_blank(words);
         return Ok(has_text.then(|| text(words)));

@@ -131,6 +131,36 @@ fn parts_without_equivalent_are_refused() {
 }
 
 #[test]
+fn messages_of_the_system_and_the_assistant_may_only_have_texts() {
+    let image =
+        json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } });
+    let file = json!({ "type": "file", "file": { "file_data": "data:text/plain;base64,eA==" } });
+    let sent = |role: &str, part: &Value| {
+        let message = json!({ "role": role, "content": [text("Hello."), part] });
+        let body = json!({ "messages": [message, { "role": "user", "content": "Well?" }] });
+        prepare(&chat_call(claude("claude-opus-5"), &body), ResponseMode::Full)
+    };
+
+    for role in ["system", "developer", "assistant"] {
+        for part in [&image, &file, &json!({ "type": "hologram" })] {
+            let outcome = sent(role, part);
+
+            assert!(matches!(outcome, Err(UpstreamError::UnsupportedPart(_))), "{role} {part}");
+        }
+    }
+
+    let refusal = json!({ "type": "refusal", "refusal": "No." });
+    let thought = json!({ "type": "thinking", "thinking": "Hm." });
+    for (part, expected) in
+        [(refusal, json!([text("Hello."), text("No.")])), (thought, json!([text("Hello.")]))]
+    {
+        let request = sent("assistant", &part).unwrap();
+        let body: Value = serde_json::from_slice(&request.body.concat()).unwrap();
+        assert_eq!(body["messages"][1]["content"], expected);
+    }
+}
+
+#[test]
 fn an_image_is_not_copied_and_keeps_its_escapes() {
     let data = format!("{}\\u002B", "A".repeat(50_000));
     let image = format!("\"data:image\\/png;base64,{data}\"");
