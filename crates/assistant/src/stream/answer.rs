@@ -222,7 +222,12 @@ impl ChatStream {
     /// reports no usage.
     fn inspect_event(&mut self, json: &Bytes) -> Result<Option<Bytes>, AssistantError> {
         let Some(normalized_json) = self.normalize(json) else { return Ok(None) };
-        let Some(caller_json) = self.remove_server_calls(normalized_json) else { return Ok(None) };
+        let caller_json = self.remove_server_calls(normalized_json);
+        if self.stream_state.call_indices.exceeds_limit() || self.calls.exceeds_limit() {
+            return Err(self.fail_invalid("it has too many tool calls"));
+        }
+
+        let Some(caller_json) = caller_json else { return Ok(None) };
         let deduplicated_json = self.stream_state.roles.without_repeated_roles(&caller_json);
         let event_json = deduplicated_json.unwrap_or(caller_json);
         let event = chunk::parse(&event_json);
@@ -247,15 +252,21 @@ impl ChatStream {
                 let cost = billable(metered_call);
                 Err(self.fail(err, cost))
             }
-            EventAction::Invalid => {
-                tracing::warn!(
-                    upstream.model = metered_call.target.model,
-                    "upstream stream event is not a chunk"
-                );
-                let cost = billable(metered_call);
-                Err(self.fail(AssistantError::UpstreamFailed, cost))
-            }
+            EventAction::Invalid => Err(self.fail_invalid("it is not a chunk")),
         }
+    }
+
+    /// Ends the response because of an event that no caller can read.
+    fn fail_invalid(&mut self, reason: &'static str) -> AssistantError {
+        let Phase::Streaming(opened) = &self.phase else { return AssistantError::UpstreamFailed };
+        let metered_call = &opened.metered_call;
+        tracing::warn!(
+            upstream.model = metered_call.target.model,
+            reason,
+            "upstream stream event is invalid"
+        );
+        let cost = billable(metered_call);
+        self.fail(AssistantError::UpstreamFailed, cost)
     }
 
     /// Returns an event in a form that callers accept, or `None` if it has no content left.

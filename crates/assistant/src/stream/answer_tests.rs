@@ -7,6 +7,7 @@ use super::*;
 use crate::chat::{Chat, ChatAnswer};
 use crate::credits::usage::{CallOutcome, Usage};
 use crate::fakes::{Script, TestEnv, caller, look, not_ready, pass};
+use crate::tools::calls::MAX_CALLS;
 
 const PLAIN: &str = r#"{"messages":[{"role":"user","content":"12345678"}],"stream":true}"#;
 const WITH_USAGE: &str = r#"{"messages":[{"role":"user","content":"12345678"}],"stream":true,"stream_options":{"include_usage":true}}"#;
@@ -163,6 +164,24 @@ async fn calls_without_an_index_are_numbered() {
         .filter_map(|it| it.pointer("/choices/0/delta/tool_calls/0/index").cloned())
         .collect();
     assert_eq!(indices, [0, 1], "{stream}");
+}
+
+#[tokio::test]
+async fn too_many_tool_calls_end_the_stream() {
+    let call = |number: usize| {
+        look(&format!(
+            r#"{{"choices":[{{"delta":{{"tool_calls":[{{"id":"c{number}","function":{{"name":"f"}}}}]}}}}]}}"#
+        ))
+    };
+    let env = frames((0..MAX_CALLS).map(call).chain([look(STOP), Frame::Done]));
+    let failing_env = frames((0..=MAX_CALLS).map(call).chain([look(STOP), Frame::Done]));
+
+    let stream = read_stream(&env, PLAIN).await;
+    let failed_stream = read_stream(&failing_env, PLAIN).await;
+
+    assert!(stream.ends_with(&format!("data: {STOP}\n\ndata: [DONE]\n\n")), "{stream}");
+    assert!(failed_stream.ends_with(FAILED), "{failed_stream}");
+    assert_eq!(failing_env.usage_records()[0].outcome, CallOutcome::Failed);
 }
 
 #[tokio::test]

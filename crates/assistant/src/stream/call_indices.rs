@@ -4,11 +4,23 @@
 
 use serde_json::{Map, Value};
 
-/// Ids of the tool calls so far, by index; empty for a call without one.
+use crate::tools::calls::{MAX_CALL_KEY_BYTES, MAX_CALLS};
+
+/// Indices of the tool calls so far.
 #[derive(Debug, Default)]
-pub(crate) struct CallIndices(Vec<String>);
+pub(crate) struct CallIndices {
+    /// Ids by index; empty for a call without one.
+    ids: Vec<String>,
+    /// Set if there were more calls, or longer ids, than are permitted.
+    exceeds_limit: bool,
+}
 
 impl CallIndices {
+    /// Returns whether there were more calls, or longer ids, than are permitted.
+    pub(crate) fn exceeds_limit(&self) -> bool {
+        self.exceeds_limit
+    }
+
     /// Sets the missing indices of the tool calls of a delta. Returns whether any was
     /// missing.
     pub(crate) fn set_missing(&mut self, delta: &mut Map<String, Value>) -> bool {
@@ -31,24 +43,36 @@ impl CallIndices {
 
     /// Records a call that has an index.
     fn record(&mut self, index: u64, id: &str) {
-        if usize::try_from(index) == Ok(self.0.len()) {
-            self.0.push(id.to_owned());
+        match usize::try_from(index) {
+            Ok(index) if index < MAX_CALLS => {
+                if index == self.ids.len() {
+                    self.begin(id);
+                }
+            }
+            _ => self.exceeds_limit = true,
         }
     }
 
     /// Returns the index of a call by its id. A part without id and name continues the
     /// latest call; any other that is not known begins one.
     fn index_of(&mut self, id: &str, name: &str) -> usize {
-        let Self(ids) = self;
         let known_index = if id.is_empty() && name.is_empty() {
-            ids.len().checked_sub(1)
+            self.ids.len().checked_sub(1)
         } else {
-            ids.iter().position(|it| !id.is_empty() && it == id)
+            self.ids.iter().position(|it| !id.is_empty() && it == id)
         };
-        known_index.unwrap_or_else(|| {
-            ids.push(id.to_owned());
-            ids.len() - 1
-        })
+        known_index.unwrap_or_else(|| self.begin(id))
+    }
+
+    /// Adds a call, unless it is beyond the limits, and returns its index.
+    fn begin(&mut self, id: &str) -> usize {
+        let index = self.ids.len();
+        if index < MAX_CALLS && id.len() <= MAX_CALL_KEY_BYTES {
+            self.ids.push(id.to_owned());
+        } else {
+            self.exceeds_limit = true;
+        }
+        index
     }
 }
 
@@ -91,6 +115,27 @@ mod tests {
         let call = json!({ "id": "", "function": { "name": "f", "arguments": "{}" } });
 
         assert_eq!(indices(&[json!([call, call]), json!([call])]), [0, 1, 2]);
+    }
+
+    #[test]
+    fn the_number_of_calls_is_limited() {
+        let exceeds_limit = |calls: Value| {
+            let mut call_indices = CallIndices::default();
+            let mut delta = Map::new();
+            delta.insert("tool_calls".to_owned(), calls);
+            call_indices.set_missing(&mut delta);
+            call_indices.exceeds_limit()
+        };
+        let calls = |number: usize| {
+            let calls: Vec<Value> = (0..number).map(|it| json!({ "id": it.to_string() })).collect();
+            Value::from(calls)
+        };
+
+        assert!(!exceeds_limit(calls(MAX_CALLS)));
+        assert!(exceeds_limit(calls(MAX_CALLS + 1)));
+        assert!(!exceeds_limit(json!([{ "index": MAX_CALLS - 1 }])));
+        assert!(exceeds_limit(json!([{ "index": MAX_CALLS }])));
+        assert!(exceeds_limit(json!([{ "id": "x".repeat(MAX_CALL_KEY_BYTES + 1) }])));
     }
 
     #[test]

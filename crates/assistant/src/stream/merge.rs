@@ -10,12 +10,15 @@ use pia_json::Members;
 use crate::stream::chunk_head::ChunkHead;
 use crate::stream::sse::to_frames;
 
+/// Maximum number of choices whose roles are filtered, as many as OpenAI's API returns.
+const MAX_CHOICES: usize = 128;
+
 /// Choices whose role was sent, by index.
 ///
 /// Clients concatenate the deltas of a choice, and would read
 /// `assistantassistant`.
 #[derive(Debug, Default)]
-pub(crate) struct RoleFilter(Vec<String>);
+pub(crate) struct RoleFilter(Vec<u64>);
 
 impl RoleFilter {
     /// Removes roles that were sent before, or returns `None` if there are
@@ -45,9 +48,11 @@ impl RoleFilter {
             return false;
         }
 
-        let index = choice.get("index").unwrap_or("0").to_owned();
+        let index = choice.get("index").and_then(|it| it.parse().ok()).unwrap_or_default();
         if !self.0.contains(&index) {
-            self.0.push(index);
+            if self.0.len() < MAX_CHOICES {
+                self.0.push(index);
+            }
             return false;
         }
 
@@ -91,6 +96,19 @@ mod tests {
             None
         );
         assert_eq!(roles.without_repeated_roles(br#"{"role":1}"#), None);
+    }
+
+    #[test]
+    fn roles_of_choices_beyond_the_limit_are_passed_on() {
+        let mut roles = RoleFilter::default();
+        let event = |index: usize| {
+            format!(r#"{{"choices":[{{"index":{index},"delta":{{"role":"assistant"}}}}]}}"#)
+        };
+
+        for index in (0..=MAX_CHOICES).chain([MAX_CHOICES]) {
+            assert_eq!(roles.without_repeated_roles(event(index).as_bytes()), None, "{index}");
+        }
+        assert!(roles.without_repeated_roles(event(MAX_CHOICES - 1).as_bytes()).is_some());
     }
 
     #[test]

@@ -9,9 +9,14 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
+/// Maximum number of tool calls of a response, far more than models make: an upstream that
+/// begins calls without end must not fill the memory.
+pub(crate) const MAX_CALLS: usize = 128;
+/// Maximum length of the id and the name of a call together.
+pub(crate) const MAX_CALL_KEY_BYTES: usize = 1024;
 /// Maximum length of the stored output before a tool call.
 const MAX_TEXT_BYTES: usize = 256 * 1024;
-/// Maximum length of arguments; longer ones are cut, and thus invalid.
+/// Maximum length of arguments; longer ones become invalid.
 const MAX_ARGUMENTS_BYTES: usize = 64 * 1024;
 
 /// Call of one tool.
@@ -54,6 +59,8 @@ pub(crate) struct ToolCallCollector {
     /// Content so far, as frames or JSON.
     content: Vec<Bytes>,
     length: usize,
+    /// Set if there were more calls, or longer names, than are permitted.
+    exceeds_limit: bool,
 }
 
 #[derive(Debug)]
@@ -61,9 +68,16 @@ struct PartialCall {
     index: Option<i64>,
     call: Call,
     is_server_call: bool,
+    /// Set if its arguments were too long.
+    is_cut: bool,
 }
 
 impl ToolCallCollector {
+    /// Returns whether there were more calls, or longer names, than are permitted.
+    pub(crate) fn exceeds_limit(&self) -> bool {
+        self.exceeds_limit
+    }
+
     /// Stores frames that were forwarded, for their content.
     pub(crate) fn record_frames(&mut self, frames: &Bytes) {
         if self.length < MAX_TEXT_BYTES {
@@ -153,7 +167,7 @@ impl ToolCallCollector {
     }
 
     /// Adds a part to its call, which may start with it, and returns the
-    /// position of the call.
+    /// position of the call. A call beyond the limits has none.
     fn record_part(&mut self, part: &Value, is_server_tool: &dyn Fn(&str) -> bool) -> usize {
         let id = text(part.get("id"));
         let index = part.get("index").and_then(Value::as_i64);
@@ -167,18 +181,27 @@ impl ToolCallCollector {
             let has_name = !id.is_empty() || name.is_empty() || it.call.name == name;
             has_id && has_index && has_name
         });
-        let at = started_at.unwrap_or_else(|| {
+        let at = started_at.unwrap_or(self.open.len());
+        if at >= MAX_CALLS || id.len() + name.len() > MAX_CALL_KEY_BYTES {
+            self.exceeds_limit = true;
+            return self.open.len();
+        }
+        if started_at.is_none() {
             let call = Call { id: id.to_owned(), name: name.to_owned(), arguments: String::new() };
-            self.open.push(PartialCall { index, call, is_server_call: is_server_tool(name) });
-            self.open.len() - 1
-        });
+            let is_server_call = is_server_tool(name);
+            self.open.push(PartialCall { index, call, is_server_call, is_cut: false });
+        }
 
         let arguments = text(function.and_then(|it| it.get("arguments")));
 
-        if let Some(open) = self.open.get_mut(at)
-            && open.call.arguments.len() + arguments.len() <= MAX_ARGUMENTS_BYTES
-        {
-            open.call.arguments.push_str(arguments);
+        if let Some(open) = self.open.get_mut(at).filter(|it| !it.is_cut) {
+            open.is_cut = open.call.arguments.len() + arguments.len() > MAX_ARGUMENTS_BYTES;
+            if open.is_cut {
+                // Without the rest they are no JSON, whatever part follows.
+                "{".clone_into(&mut open.call.arguments);
+            } else {
+                open.call.arguments.push_str(arguments);
+            }
         }
 
         at

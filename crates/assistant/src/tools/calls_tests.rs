@@ -118,6 +118,39 @@ fn calls_are_distinguished_by_id_index_and_name() {
 }
 
 #[test]
+fn the_number_and_the_names_of_calls_are_limited() {
+    let mut calls = ToolCallCollector::default();
+    for number in 0..=MAX_CALLS {
+        assert!(!calls.exceeds_limit(), "{number}");
+        let part = call(0, &format!("c{number}"), "pia_x", "");
+        extract(&mut calls, &tool_call_event(&json!([part])));
+    }
+    assert!(calls.exceeds_limit());
+    assert_eq!(calls.finish().0.len(), MAX_CALLS);
+
+    let mut calls = ToolCallCollector::default();
+    let part = call(0, "a", &"x".repeat(MAX_CALL_KEY_BYTES), "");
+    extract(&mut calls, &tool_call_event(&json!([part])));
+    assert!(calls.exceeds_limit());
+}
+
+#[test]
+fn arguments_that_are_too_long_are_invalid() {
+    let mut calls = ToolCallCollector::default();
+    let long_text = "x".repeat(MAX_ARGUMENTS_BYTES);
+    let parts = [
+        call(0, "a", "pia_search", "{\"query\":\""),
+        continue_call(0, &long_text),
+        continue_call(0, "\"}"),
+    ];
+    for part in parts {
+        extract(&mut calls, &tool_call_event(&json!([part])));
+    }
+
+    assert_eq!(calls.finish().0[0].arguments, "{");
+}
+
+#[test]
 fn invalid_events_are_forwarded() {
     let mut calls = ToolCallCollector::default();
     for json in ["{", "[]", "{}", r#"{"choices":7}"#, r#"{"choices":[{"delta":[]}]}"#] {
