@@ -16,6 +16,9 @@ use super::answer::{Tokens, finish_reason, link, now, status_of};
 use crate::dialect::links::Links;
 use crate::dialect::reply::{Translate, TranslatedFrames};
 
+/// Maximum number of blocks that are open at once. The API sends one after the other.
+const MAX_OPEN_BLOCKS: usize = 128;
+
 /// State of a stream.
 #[derive(Debug, Default)]
 pub(in crate::dialect) struct Stream {
@@ -58,6 +61,9 @@ impl Translate for Stream {
 
         match event.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => self.start_message(event.get("message"), output),
+            "content_block_start" if self.blocks.len() >= MAX_OPEN_BLOCKS => {
+                output.push_error(Some(502), &json!({ "type": "api_error" }), first);
+            }
             "content_block_start" => self.start_block(number, event.get("content_block"), output),
             "content_block_delta" => self.continue_block(number, event.get("delta"), output),
             "content_block_stop" => self.end_block(number, output),

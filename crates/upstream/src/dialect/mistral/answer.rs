@@ -15,6 +15,9 @@ use crate::dialect::SearchMode;
 use crate::dialect::links::Links;
 use crate::dialect::reply::{Translate, TranslatedFrames};
 
+/// Maximum number of calls and messages of Mistral's own tools in a response.
+const MAX_OWN_CALLS: usize = 256;
+
 /// Translation of a stream.
 #[derive(Debug)]
 pub(in crate::dialect) struct Stream(MessageNormalizer);
@@ -50,6 +53,10 @@ impl Translate for Stream {
                 is_significant |= delta.contains_key("tool_calls");
                 no_content &= delta.is_empty();
             }
+        }
+
+        if self.0.exceeds_limit() {
+            return output.push_error(Some(502), &failure(), first);
         }
 
         let json = Bytes::from(event.to_string());
@@ -166,6 +173,11 @@ impl MessageNormalizer {
     fn new(search: SearchMode) -> Self {
         let links = Links::default();
         Self { search, links, tool_messages: BTreeSet::new(), own_calls: BTreeSet::new() }
+    }
+
+    /// Returns whether there were more calls of own tools than are permitted.
+    fn exceeds_limit(&self) -> bool {
+        self.tool_messages.len() + self.own_calls.len() > MAX_OWN_CALLS
     }
 
     /// Removes members that are not for the caller from a message, and all members from a

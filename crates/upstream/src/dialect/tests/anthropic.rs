@@ -321,6 +321,25 @@ async fn a_stream_is_translated_into_the_common_format() {
 }
 
 #[tokio::test]
+async fn too_many_open_blocks_end_the_stream() {
+    let start = |number: usize| {
+        format!(
+            "data: {{\"type\":\"content_block_start\",\"index\":{number},\
+             \"content_block\":{{\"type\":\"text\",\"text\":\"\"}}}}\n\n"
+        )
+    };
+    let stream = async |blocks: usize| {
+        let starts: String = (0..blocks).map(start).collect();
+        let begin = "data: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"}}\n\n";
+        let events = format!("{begin}{starts}data: {{\"type\":\"message_stop\"}}\n\n");
+        streamed_response(ProviderType::Anthropic, false, &events).await
+    };
+
+    assert_eq!(stream(128).await.error, Value::Null);
+    assert_eq!(stream(129).await.error, json!({ "type": "api_error" }));
+}
+
+#[tokio::test]
 async fn search_results_are_linked_behind_the_text() {
     let searching = Target { web_search: true, ..claude("claude-opus-4-8") };
     let request_body = sent_body(&chat_call(searching, &hello()), ResponseMode::Full);

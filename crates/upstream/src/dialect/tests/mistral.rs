@@ -131,6 +131,25 @@ async fn its_own_search_is_hidden_except_for_citations() {
 }
 
 #[tokio::test]
+async fn too_many_of_its_own_searches_end_the_stream() {
+    let begin = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"}}]}\n\n";
+    let stop = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n";
+    let result = |number: usize| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"role\":\"tool\",\
+             \"index\":{number},\"content\":\"\"}}}}]}}\n\n"
+        )
+    };
+    let stream = async |searches: usize| {
+        let results: String = (1..=searches).map(result).collect();
+        streamed_response(ProviderType::Mistral, true, &format!("{begin}{results}{stop}")).await
+    };
+
+    assert_eq!(stream(256).await.error, Value::Null);
+    assert_eq!(stream(257).await.error, json!({ "type": "upstream_error" }));
+}
+
+#[tokio::test]
 async fn a_callers_tool_named_web_search_replaces_the_search() {
     let tool = json!({ "type": "function", "function": { "name": "web_search" } });
     let body = json!({ "messages": [], "tools": [tool] });
