@@ -8,7 +8,7 @@ use super::*;
 
 const ALL_KINDS: &str = concat!(
     ": hello\n\n",
-    "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n",
+    "data: {\"choices\":[{\"delta\":{\"content\":\"ä€😀\"},\"finish_reason\":null}]}\n\n",
     "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n",
     "data:{\"c\":1}\n\n",
     "event: x\r\ndata: {\"d\":\r\ndata: 2}\r\n\r\n",
@@ -19,6 +19,7 @@ const ALL_KINDS: &str = concat!(
     "data: \n\n",
     "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
     "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1}}\n\n",
+    "data: [DONE]\n\n",
     "data: [DONE]\n\n",
     "data: after\n\n",
 );
@@ -75,7 +76,7 @@ fn every_kind_of_event_is_recognised() {
             Frame::Alive,
             pass(
                 concat!(
-                    "data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":null}]}\n\n",
+                    "data: {\"choices\":[{\"delta\":{\"content\":\"ä€😀\"},\"finish_reason\":null}]}\n\n",
                     "data: {\"choices\":[{\"delta\":{\"content\":\"b\"}}]}\n\n",
                     "data: {\"c\":1}\n\n",
                     "data: {\"d\": 2}\n\n",

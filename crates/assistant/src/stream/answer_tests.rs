@@ -210,6 +210,18 @@ async fn usage_is_sent_once_after_the_finish_if_requested() {
 }
 
 #[tokio::test]
+async fn text_after_usage_is_forwarded_and_a_second_done_is_not() {
+    let usage = r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1}}"#;
+    let env = frames([look(usage), pass(ANSWER), look(STOP), Frame::Done, Frame::Done]);
+
+    let stream = read_stream(&env, WITH_USAGE).await;
+
+    let expected = format!("{ANSWER}data: {STOP}\n\ndata: {usage}\n\ndata: [DONE]\n\n");
+    assert_eq!(stream, expected);
+    assert_eq!(env.usage_records().len(), 1);
+}
+
+#[tokio::test]
 async fn unreported_usage_is_estimated() {
     let env = frames([pass(ANSWER), pass(ANSWER), look(STOP), Frame::Done]);
 

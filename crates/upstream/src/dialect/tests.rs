@@ -1,6 +1,7 @@
 //! Each dialect against the examples of its upstream's documentation.
 
 mod anthropic;
+mod framing;
 mod full_responses;
 mod mistral;
 mod openai_shaped;
