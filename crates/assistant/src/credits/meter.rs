@@ -1,7 +1,7 @@
 //! Metering of a running call.
 //!
-//! The upstream's last report of usage counts. Without one, tokens are counted from the
-//! texts that the stream carries: their keys are searched in the bytes of the chunks,
+//! The upstream's last report of usage counts. Without one, and if texts follow it, tokens
+//! are counted from the texts that the stream carries: their keys are searched in the bytes of the chunks,
 //! which need not be parsed. Only a sample of the text is stored.
 
 use memchr::memmem;
@@ -45,6 +45,8 @@ pub(crate) struct Meter {
     pub(crate) events: i64,
     /// Last usage that the upstream reported; its reports are cumulative.
     pub(crate) reported: Option<Usage>,
+    /// Length of the output when it was reported.
+    reported_len: usize,
     /// Sample of the output, and its length.
     output_sample: TokenSample,
 }
@@ -53,6 +55,17 @@ impl Meter {
     /// Creates a meter without output.
     pub(crate) fn for_prompt(prompt: PromptTokens) -> Self {
         Self { prompt, ..Self::default() }
+    }
+
+    /// Sets the usage that the upstream reports for the output so far.
+    pub(crate) fn report(&mut self, usage: Usage) {
+        self.reported = Some(usage);
+        self.reported_len = self.output_sample.len();
+    }
+
+    /// Returns whether texts were received after the last report, which lacks them.
+    pub(crate) fn has_unreported_text(&self) -> bool {
+        self.output_sample.len() > self.reported_len
     }
 
     /// Counts the chunks of events.
@@ -86,15 +99,22 @@ impl Meter {
         self.events == 0 && self.output_sample.is_empty() && self.reported.is_none()
     }
 
-    /// Returns the reported tokens, or an estimate.
+    /// Returns the reported tokens, or an estimate. Of a report before the last text, no less
+    /// than was received counts.
     pub(crate) fn tokens(&self, tokens: &dyn TokenCounter) -> Usage {
-        self.reported.unwrap_or_else(|| Usage {
-            input: self.prompt.tokens(tokens),
-            cached_input: 0,
-            output: self.output(tokens),
-            connector: 0,
-            reasoning: 0,
-        })
+        match self.reported {
+            Some(usage) if self.has_unreported_text() => {
+                Usage { output: usage.output.max(self.output(tokens)), ..usage }
+            }
+            Some(usage) => usage,
+            None => Usage {
+                input: self.prompt.tokens(tokens),
+                cached_input: 0,
+                output: self.output(tokens),
+                connector: 0,
+                reasoning: 0,
+            },
+        }
     }
 
     /// Returns the usage of a response that was cut off: the report may be
@@ -155,12 +175,29 @@ data: {"choices":[{"delta":{"role":"assistant","content":""}}]}
     #[test]
     fn a_response_that_breaks_off_costs_at_least_its_received_part() {
         let usage = Usage { input: 7, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
-        let mut meter = Meter { reported: Some(usage), ..Meter::default() };
+        let mut meter = Meter::default();
 
         meter.count_chunks(br#"{"content":"abcdef"}"#, 1);
+        meter.report(usage);
 
         assert_eq!(meter.tokens(&CharTokens), usage);
         assert_eq!(meter.tokens_so_far(&CharTokens).output, 6);
+    }
+
+    #[test]
+    fn a_report_before_the_last_text_is_no_maximum() {
+        let usage = Usage { input: 7, cached_input: 0, output: 1, connector: 0, reasoning: 0 };
+        let mut meter = Meter::default();
+
+        meter.report(usage);
+        meter.count_chunks(br#"{"delta":{}}"#, 1);
+        assert_eq!(meter.tokens(&CharTokens), usage);
+
+        meter.count_chunks(br#"{"content":"abcdef"}"#, 1);
+        assert_eq!(meter.tokens(&CharTokens), Usage { output: 6, ..usage });
+
+        meter.report(usage);
+        assert_eq!(meter.tokens(&CharTokens), usage);
     }
 
     #[test]

@@ -61,6 +61,11 @@ impl TokenSample {
         self.length == 0
     }
 
+    /// Returns the full length of the text in bytes.
+    pub(crate) fn len(&self) -> usize {
+        self.length
+    }
+
     /// Returns the token count. A long text is extrapolated from its beginning,
     /// with the usual number for its length as the minimum.
     pub(crate) fn tokens(&self, counter: &dyn TokenCounter) -> i64 {

@@ -233,8 +233,9 @@ impl ChatStream {
         let event = chunk::parse(&event_json);
 
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
+        let reported_usage = event.usage.as_ref().map(|it| it.usage);
         if let Some(usage) = event.usage {
-            opened.metered_call.meter.reported = Some(usage.usage);
+            opened.metered_call.meter.report(usage.usage);
             self.last_usage = Some(usage);
         }
         opened.answers |= event.has_choices;
@@ -243,17 +244,24 @@ impl ChatStream {
         self.stream_state.set_head(event.head);
 
         let metered_call = &opened.metered_call;
-        match event.action {
-            EventAction::Unchanged => Ok(Some(self.forward(to_frames(&[event_json]), 1))),
-            EventAction::Rewritten(events) => Ok(Some(self.forward(to_frames(&events), 1))),
-            EventAction::Dropped => Ok(None),
+        let chunk = match event.action {
+            EventAction::Unchanged => Some(self.forward(to_frames(&[event_json]), 1)),
+            EventAction::Rewritten(events) => Some(self.forward(to_frames(&events), 1)),
+            EventAction::Dropped => None,
             EventAction::Error(error) => {
                 let err = explain_stream_error(error.as_bytes(), self.tools, &metered_call.target);
                 let cost = billable(metered_call);
-                Err(self.fail(err, cost))
+                return Err(self.fail(err, cost));
             }
-            EventAction::Invalid => Err(self.fail_invalid("it is not a chunk")),
+            EventAction::Invalid => return Err(self.fail_invalid("it is not a chunk")),
+        };
+
+        // A report includes the text of its own event.
+        if let (Some(usage), Phase::Streaming(opened)) = (reported_usage, &mut self.phase) {
+            opened.metered_call.meter.report(usage);
         }
+
+        Ok(chunk)
     }
 
     /// Ends the response because of an event that no caller can read.

@@ -210,15 +210,17 @@ async fn usage_is_sent_once_after_the_finish_if_requested() {
 }
 
 #[tokio::test]
-async fn text_after_usage_is_forwarded_and_a_second_done_is_not() {
+async fn text_after_usage_is_forwarded_and_charged() {
     let usage = r#"{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":1}}"#;
     let env = frames([look(usage), pass(ANSWER), look(STOP), Frame::Done, Frame::Done]);
 
     let stream = read_stream(&env, WITH_USAGE).await;
 
-    let expected = format!("{ANSWER}data: {STOP}\n\ndata: {usage}\n\ndata: [DONE]\n\n");
-    assert_eq!(stream, expected);
-    assert_eq!(env.usage_records().len(), 1);
+    let usage = r#""choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,"total_tokens":11,"prompt_tokens_details":{"cached_tokens":0}}}"#;
+    assert!(stream.starts_with(&format!("{ANSWER}data: {STOP}\n\ndata: ")), "{stream}");
+    assert!(stream.ends_with(&format!("{usage}\n\ndata: [DONE]\n\n")), "{stream}");
+    assert_eq!(stream.matches("[DONE]").count(), 1, "{stream}");
+    assert_eq!(env.usage_records()[0].tokens.output, 2);
 }
 
 #[tokio::test]

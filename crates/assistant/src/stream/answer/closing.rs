@@ -79,8 +79,10 @@ impl ChatStream {
         }
 
         if self.usage == UsageChunks::Included {
+            let is_total = self.previous_usage == Usage::default()
+                && !metered_call.meter.has_unreported_text();
             let usage = match self.last_usage.take() {
-                Some(chunk) if self.previous_usage == Usage::default() => chunk.json,
+                Some(chunk) if is_total => chunk.json,
                 _ => self.total_usage(metered_call),
             };
             events.push(usage);
