@@ -1,8 +1,8 @@
 //! Metering of a running call.
 //!
 //! The upstream's last report of usage counts. Without one, and if texts follow it, tokens
-//! are counted from the texts that the stream carries: their keys are searched in the bytes of the chunks,
-//! which need not be parsed. Only a sample of the text is stored.
+//! are counted from the texts that the stream carries: their keys are searched in the bytes
+//! of the chunks, which need not be parsed. Only a sample of the text is stored.
 
 use memchr::memmem;
 

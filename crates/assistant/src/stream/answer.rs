@@ -235,7 +235,6 @@ impl ChatStream {
         let Phase::Streaming(opened) = &mut self.phase else { return Ok(None) };
         let reported_usage = event.usage.as_ref().map(|it| it.usage);
         if let Some(usage) = event.usage {
-            opened.metered_call.meter.report(usage.usage);
             self.last_usage = Some(usage);
         }
         opened.answers |= event.has_choices;
