@@ -4,7 +4,7 @@
 //! that its tokens and groups change in turn. A connector and the operator of its
 //! skill are one thing here: created, granted and deleted together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use async_trait::async_trait;
 use diesel::prelude::*;
@@ -15,7 +15,7 @@ use pia_assignments::Skill;
 use pia_kernel::{ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp, Unavailable};
 use pia_pods::{
     Connector, ConnectorChangeOutcome, ConnectorStore, ConnectorTokenHash, ConnectorTokenId,
-    McpEndpoint, NewConnector, NewConnectorToken, TokenRotation,
+    McpEndpoint, NewConnector, NewConnectorToken, TokenRotation, ValidToken,
 };
 use pia_sealing::SealContext;
 use pia_storage::schema::{
@@ -142,17 +142,27 @@ impl ConnectorStore for SqlConnectors {
             token_query.select(TokenRow::as_select()).load(conn).await?
         })?;
 
-        let connector = |row: ConnectorRow| Connector {
+        let mut groups_by_connector: HashMap<_, Vec<GroupId>> = HashMap::new();
+        for (connector, group) in groups {
+            groups_by_connector.entry(connector.0).or_default().push(GroupId(group.0));
+        }
+
+        let mut tokens_by_connector: HashMap<_, Vec<ValidToken>> = HashMap::new();
+        for row in tokens {
+            tokens_by_connector.entry(row.connector_id.0).or_default().extend(row.token());
+        }
+
+        let connectors = rows.into_iter().map(|row| Connector {
             id: ConnectorId(row.id.0),
             name: row.name,
             operator: row.operator_id.map(|it| OperatorId(it.0)),
-            groups: groups.iter().filter(|it| it.0 == row.id).map(|it| GroupId(it.1.0)).collect(),
+            groups: groups_by_connector.remove(&row.id.0).unwrap_or_default(),
             created_at: row.created_at.0,
-            tokens: tokens.iter().filter_map(|it| it.of(row.id)).collect(),
+            tokens: tokens_by_connector.remove(&row.id.0).unwrap_or_default(),
             mcp_url: row.mcp_url,
-        };
+        });
 
-        let mut connectors: Vec<_> = rows.into_iter().map(connector).collect();
+        let mut connectors: Vec<_> = connectors.collect();
         // The databases order texts differently.
         connectors.sort_by_cached_key(|it| (it.name.to_lowercase(), it.id));
 
@@ -309,14 +319,14 @@ impl ConnectorStore for SqlConnectors {
             let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(id));
             let mut revoked: Vec<TokenRow> = own.select(TokenRow::as_select()).load(conn).await?;
             if let Some(token) = token {
-                revoked.retain(|it| it.of(id).is_some_and(|it| it.hash.id() == token));
+                revoked.retain(|it| it.token().is_some_and(|it| it.hash.id() == token));
             }
 
             if row.is_none() || (token.is_some() && revoked.is_empty()) {
                 return Ok(ConnectorChangeOutcome::NotFound);
             }
 
-            let ids = revoked.iter().filter_map(|it| it.of(id)).map(|it| it.hash.id().0);
+            let ids = revoked.iter().filter_map(TokenRow::token).map(|it| it.hash.id().0);
             let fields = json!({ "tokens": ids.collect::<Vec<_>>() });
             let hashes = connector_tokens::hash.eq_any(revoked.into_iter().map(|it| it.hash));
             diesel::delete(own.filter(hashes)).execute(conn).await?;

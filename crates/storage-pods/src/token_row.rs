@@ -10,17 +10,15 @@ use pia_storage::{DbInstant, DbUid};
 #[diesel(table_name = connector_tokens)]
 pub(crate) struct TokenRow {
     pub(crate) hash: Vec<u8>,
-    connector_id: DbUid,
+    pub(crate) connector_id: DbUid,
     created_at: DbInstant,
     expires_at: DbInstant,
 }
 
 impl TokenRow {
-    /// Returns the token, if it is one of this connector.
-    pub(crate) fn of(&self, connector: DbUid) -> Option<ValidToken> {
+    /// Returns the token, unless its hash is malformed.
+    pub(crate) fn token(&self) -> Option<ValidToken> {
         let hash = ConnectorTokenHash(self.hash.as_slice().try_into().ok()?);
-        let created_at = self.created_at.0;
-        let expires_at = self.expires_at.0;
-        (self.connector_id == connector).then_some(ValidToken { hash, created_at, expires_at })
+        Some(ValidToken { hash, created_at: self.created_at.0, expires_at: self.expires_at.0 })
     }
 }

@@ -4,6 +4,8 @@ mod calls;
 mod pods;
 mod show;
 
+use std::collections::HashMap;
+
 use pia_assignments::Skill;
 use pia_kernel::Secret;
 use pia_pods::{ConnectedPod, Connector, ConnectorDraft, McpEndpoint, Provisioned};
@@ -53,8 +55,15 @@ async fn list(page: PageContext) -> PageResult {
         ("connected", CONNECTED),
         ("token", TOKEN),
     ];
-    let rows = connectors.iter().map(|it| connector_row(&page, it, &connected, &groups)).collect();
-    let table = page.list(TITLE, EMPTY, &columns, rows);
+    let mut pods: HashMap<_, u64> = HashMap::new();
+    for pod in &connected {
+        *pods.entry(pod.connector).or_default() += 1;
+    }
+    let rows = connectors.iter().map(|it| {
+        let pods = pods.get(&it.id).copied().unwrap_or_default();
+        connector_row(&page, it, pods, &groups)
+    });
+    let table = page.list(TITLE, EMPTY, &columns, rows.collect());
 
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
@@ -65,13 +74,7 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(view))
 }
 
-fn connector_row(
-    page: &PageContext,
-    connector: &Connector,
-    connected: &[ConnectedPod],
-    groups: &GroupNames,
-) -> Row {
-    let pods = connected.iter().filter(|pod| pod.connector == connector.id).count() as u64;
+fn connector_row(page: &PageContext, connector: &Connector, pods: u64, groups: &GroupNames) -> Row {
     let status = if pods > 0 {
         Cell::badge(format::number(page.language, pods), Tone::Good)
     } else {
