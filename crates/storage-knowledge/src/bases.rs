@@ -57,50 +57,56 @@ impl From<BaseRow> for KnowledgeBase {
     }
 }
 
+/// Loads the entries of the bases of a query, by name.
+macro_rules! load_entries {
+    ($db:expr, $bases:expr) => {{
+        let count_query = knowledge_documents::table
+            .filter(knowledge_documents::base_id.eq_any($bases.select(knowledge_bases::id)))
+            .group_by(knowledge_documents::base_id)
+            .select((knowledge_documents::base_id, count_star()));
+        let share_query = knowledge_base_groups::table
+            .filter(knowledge_base_groups::base_id.eq_any($bases.select(knowledge_bases::id)))
+            .order(knowledge_base_groups::group_id)
+            .select((knowledge_base_groups::base_id, knowledge_base_groups::group_id));
+
+        on_conn!($db.reader(), |conn| {
+            let row_query = $bases.order(knowledge_bases::name_folded);
+            let rows: Vec<BaseRow> = row_query.select(BaseRow::as_select()).load(conn).await?;
+            let counts: Vec<(DbUid, i64)> = count_query.load(conn).await?;
+            let shares: Vec<(DbUid, DbUid)> = share_query.load(conn).await?;
+            entries_of(rows, counts, shares)
+        })
+    }};
+}
+
 impl SqlKnowledgeBases {
     /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
         Self { db }
     }
+}
 
-    async fn entries(&self, rows: Vec<BaseRow>) -> Result<Vec<KnowledgeBaseEntry>, DbError> {
-        let ids: Vec<DbUid> = rows.iter().map(|it| it.id).collect();
-        let count_query = knowledge_documents::table
-            .filter(knowledge_documents::base_id.eq_any(&ids))
-            .group_by(knowledge_documents::base_id)
-            .select((knowledge_documents::base_id, count_star()));
-
-        let group_query = knowledge_base_groups::table
-            .filter(knowledge_base_groups::base_id.eq_any(&ids))
-            .order(knowledge_base_groups::group_id)
-            .select((knowledge_base_groups::base_id, knowledge_base_groups::group_id));
-
-        let (counts, groups) = on_conn!(self.db.reader(), |conn| {
-            let counts: Vec<(DbUid, i64)> = count_query.load(conn).await?;
-            let groups: Vec<(DbUid, DbUid)> = group_query.load(conn).await?;
-            (counts, groups)
-        })?;
-
-        let counts: HashMap<_, _> = counts.into_iter().map(|(id, count)| (id.0, count)).collect();
-
-        let shared_with = |id: DbUid| {
-            groups
-                .iter()
-                .filter(|(base, _)| *base == id)
-                .map(|(_, group)| GroupId(group.0))
-                .collect()
-        };
-
-        let entry = |row: BaseRow| KnowledgeBaseEntry {
-            document_count: counts.get(&row.id.0).copied().unwrap_or_default(),
-            shared_with: shared_with(row.id),
-            model: row.model.clone(),
-            reindex_model: row.reindex_model.clone(),
-            base: row.into(),
-        };
-
-        Ok(rows.into_iter().map(entry).collect())
+/// Returns bases with the numbers of their documents, and the groups that share them.
+fn entries_of(
+    rows: Vec<BaseRow>,
+    counts: Vec<(DbUid, i64)>,
+    shares: Vec<(DbUid, DbUid)>,
+) -> Vec<KnowledgeBaseEntry> {
+    let counts: HashMap<_, _> = counts.into_iter().map(|(id, count)| (id.0, count)).collect();
+    let mut groups_by_base: HashMap<_, Vec<GroupId>> = HashMap::new();
+    for (base, group) in shares {
+        groups_by_base.entry(base.0).or_default().push(GroupId(group.0));
     }
+
+    let entries = rows.into_iter().map(|row| KnowledgeBaseEntry {
+        document_count: counts.get(&row.id.0).copied().unwrap_or_default(),
+        shared_with: groups_by_base.remove(&row.id.0).unwrap_or_default(),
+        model: row.model.clone(),
+        reindex_model: row.reindex_model.clone(),
+        base: row.into(),
+    });
+
+    entries.collect()
 }
 
 pub(crate) fn quota_outcome(quota: ExceededBases) -> BaseChangeOutcome {
@@ -116,26 +122,14 @@ fn fold_name(name: &str) -> String {
 #[async_trait]
 impl BaseStore for SqlKnowledgeBases {
     async fn list(&self, access: BaseAccess) -> Result<Vec<KnowledgeBaseEntry>, Unavailable> {
-        let rows: Vec<BaseRow> = on_conn!(self.db.reader(), |conn| {
-            managed_bases!(access)
-                .order(knowledge_bases::name_folded)
-                .select(BaseRow::as_select())
-                .load(conn)
-                .await?
-        })?;
-        Ok(self.entries(rows).await?)
+        Ok(load_entries!(self.db, managed_bases!(access))?)
     }
 
     async fn find(&self, base: BaseRef) -> Result<Option<KnowledgeBaseEntry>, Unavailable> {
-        let row: Option<BaseRow> = on_conn!(self.db.reader(), |conn| {
-            managed_bases!(base.access)
-                .filter(knowledge_bases::id.eq(DbUid(base.id.0)))
-                .select(BaseRow::as_select())
-                .first(conn)
-                .await
-                .optional()?
-        })?;
-        Ok(self.entries(row.into_iter().collect()).await?.pop())
+        let id = DbUid(base.id.0);
+        let entries =
+            load_entries!(self.db, managed_bases!(base.access).filter(knowledge_bases::id.eq(id)))?;
+        Ok(entries.into_iter().next())
     }
 
     async fn stats(

@@ -66,9 +66,11 @@ const MANY_RECORDS: &str = "
         SELECT id, unixepoch() / 86400 FROM accounts WHERE email LIKE 'user%';";
 
 /// Lists of what administrators publish, and of the assistant's work.
-const CONTENTS: [&str; 6] = [
+const CONTENTS: [&str; 8] = [
     "/admin/policies",
     "/admin/personas",
+    "/admin/connectors",
+    "/admin/knowledge",
     "/admin/assignments",
     "/admin/assignments/schedules",
     "/admin/knowledge/018f0000-0000-7000-8000-0000000000aa",
@@ -101,7 +103,12 @@ const MANY_CONTENTS: &str = "
             n, 0, 0, 0, 0, 0, 0, n, at, at FROM numbers, knowledge_bases;
     INSERT INTO knowledge_questions (id, group_id, question, seen_count, first_seen_at, last_seen_at)
         SELECT randomblob(16), group_id, 'Where is office ' || n || '?', n, at, at
-            FROM numbers, knowledge_bases;";
+            FROM numbers, knowledge_bases;
+    INSERT INTO knowledge_bases (id, group_id, name, name_folded, created_at, served_at)
+        SELECT randomblob(16), user_groups.id, 'Base ' || n, 'base ' || n, at, at
+            FROM numbers, user_groups WHERE is_default;
+    INSERT INTO connectors (id, name, name_folded, created_at)
+        SELECT randomblob(16), 'Connector ' || n, 'connector ' || n, at FROM numbers;";
 
 /// Checks a list of a server that has many rows, and its next page.
 async fn check_list(checker: &PageChecker, path: &str) {
