@@ -165,7 +165,7 @@ fn new_of_pods_section(page: &PageContext, form: &FormFields, groups: &GroupName
     let new = Form::new("admin/connectors", page.t(CREATE))
         .field(Field::text("name", page.t(common::NAME), form.text("name")))
         .field(skill.hint(page.t(SKILL_HINT)).optional())
-        .field(groups.checks(page.t(GROUPS), &checked_groups(form), None));
+        .field(groups.checks(page.t(GROUPS), &checked_groups(form)));
     Section::new("pods", page.t(NEW_OF_PODS)).intro(page.t(NEW_OF_PODS_HINT)).form(new)
 }
 
@@ -175,7 +175,7 @@ fn new_of_mcp_section(page: &PageContext, form: &FormFields, groups: &GroupNames
         .field(Field::text("name", page.t(common::NAME), form.text("name")))
         .field(Field::input("mcp", page.t(URL), "url", "off", form.text("mcp")))
         .field(bearer.optional())
-        .field(groups.checks(page.t(GROUPS), &checked_groups(form), None));
+        .field(groups.checks(page.t(GROUPS), &checked_groups(form)));
     Section::new("mcp", page.t(NEW_OF_MCP)).intro(page.t(NEW_OF_MCP_HINT)).form(new)
 }
 

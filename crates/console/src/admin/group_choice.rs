@@ -1,83 +1,220 @@
-//! Groups that something is granted to.
+//! Groups that a form chooses, or that something is granted to.
+//!
+//! Forms offer up to `MAX_OPTIONS` groups in a selection. Where there are more, the name is typed
+//! instead. `typed_group` parses both.
+
+use std::collections::{HashMap, HashSet};
 
 use pia_kernel::GroupId;
+use pia_policy::GroupError;
 use pia_web::ApiError;
 use uuid::Uuid;
 
 use crate::form_fields::FormFields;
 use crate::page_context::PageContext;
+use crate::texts::field_errors::field_error;
 use crate::ui::form::SelectOption;
 use crate::ui::{Cell, Field, Text};
 
+/// Maximum number of groups that a form offers.
+const MAX_OPTIONS: usize = 200;
+/// Field with the checked groups.
+const CHECKED: &str = "groupIds";
+
 /// Names of all groups, in order.
-pub(super) struct GroupNames(Vec<(GroupId, String)>);
+pub(super) struct GroupNames {
+    groups: Vec<(GroupId, String)>,
+    positions: HashMap<GroupId, usize>,
+}
 
 impl GroupNames {
     /// Loads the names.
     pub(super) async fn load(page: &PageContext) -> Result<Self, ApiError> {
         let entries = page.run(|api| async move { api.groups.list().await }).await?;
-        let names = entries.into_iter().map(|it| (it.group.id, it.group.name.as_str().to_owned()));
-        Ok(Self(names.collect()))
+        let groups = entries.into_iter().map(|it| (it.group.id, it.group.name.as_str().to_owned()));
+        Ok(Self::new(groups.collect()))
+    }
+
+    fn new(groups: Vec<(GroupId, String)>) -> Self {
+        let positions = groups.iter().enumerate().map(|(position, it)| (it.0, position)).collect();
+        Self { groups, positions }
+    }
+
+    /// Removes groups that cannot be chosen.
+    pub(super) fn without(self, groups: &[GroupId]) -> Self {
+        let removed: HashSet<_> = groups.iter().collect();
+        Self::new(self.groups.into_iter().filter(|it| !removed.contains(&it.0)).collect())
+    }
+
+    /// Returns whether there is no group to choose.
+    pub(super) fn is_empty(&self) -> bool {
+        self.groups.is_empty()
     }
 
     /// Returns the names of these groups, in one line.
     pub(super) fn of(&self, groups: &[GroupId]) -> String {
-        let names: Vec<_> = self
-            .0
-            .iter()
-            .filter(|(id, _)| groups.contains(id))
-            .map(|(_, name)| name.as_str())
-            .collect();
+        let names: Vec<_> = self.in_order(groups).into_iter().map(|it| self.name(it)).collect();
         names.join(", ")
     }
 
-    /// Returns whether there are groups besides this one.
-    pub(super) fn has_others(&self, group: GroupId) -> bool {
-        self.0.iter().any(|it| it.0 != group)
-    }
-
-    /// Returns check boxes of all groups except for one, if it is set.
-    pub(super) fn checks(
+    /// Returns the field that chooses one group: a selection, or the name. It may stay empty if
+    /// there is a label for no group. `selected` is an id, or a name that was typed.
+    pub(super) fn select(
         &self,
+        name: &str,
         label: &str,
-        selected: &[GroupId],
-        except: Option<GroupId>,
+        selected: &str,
+        none: Option<&str>,
     ) -> Field {
-        let offered_groups = self.0.iter().filter(|(id, _)| Some(*id) != except);
-        let options = offered_groups.map(|(id, name)| SelectOption {
-            value: id.to_string(),
-            label: name.clone(),
-            is_selected: selected.contains(id),
-        });
-        Field::checks("groupIds", label, options.collect())
-    }
+        let field = if self.has_options() {
+            let none_option = none.map(|it| (String::new(), it.to_owned()));
+            let options = self.groups.iter().map(|(id, name)| (id.to_string(), name.clone()));
+            Field::select(name, label, none_option.into_iter().chain(options), selected)
+        } else {
+            let value = parse_group(selected).map_or(selected, |it| self.name(it));
+            self.input(name, label, value)
+        };
 
-    /// Returns a selection of one group.
-    pub(super) fn select(&self, label: &str, selected: &str) -> Field {
-        Field::select("groupId", label, self.options(), selected)
-    }
-
-    /// Returns the groups as options of a selection.
-    pub(super) fn options(&self) -> Vec<(String, String)> {
-        self.0.iter().map(|(id, name)| (id.to_string(), name.clone())).collect()
+        if none.is_some() { field.optional() } else { field }
     }
 
     /// Returns a link to a group.
     pub(super) fn cell(&self, group: GroupId) -> Cell {
-        let name = self.0.iter().find(|it| it.0 == group).map_or("", |it| it.1.as_str());
-        Cell::link(name, format!("admin/groups/{group}"))
+        Cell::link(self.name(group), format!("admin/groups/{group}"))
     }
+
+    /// Returns the name of a group; empty if it does not exist.
+    pub(super) fn name(&self, group: GroupId) -> &str {
+        let position = self.positions.get(&group);
+        position.and_then(|it| self.groups.get(*it)).map_or("", |it| it.1.as_str())
+    }
+
+    /// Returns whether forms offer all groups.
+    fn has_options(&self) -> bool {
+        self.groups.len() <= MAX_OPTIONS
+    }
+
+    /// Returns those of these groups that exist, in the order of all.
+    fn in_order(&self, groups: &[GroupId]) -> Vec<GroupId> {
+        let with_position = |it: &GroupId| Some((*self.positions.get(it)?, *it));
+        let mut sorted: Vec<_> = groups.iter().filter_map(with_position).collect();
+        sorted.sort_unstable();
+        sorted.into_iter().map(|it| it.1).collect()
+    }
+
+    /// Returns check boxes of all groups.
+    pub(super) fn checks(&self, label: &str, selected: &[GroupId]) -> Field {
+        let options = self.groups.iter().map(|(id, name)| SelectOption {
+            value: id.to_string(),
+            label: name.clone(),
+            is_selected: selected.contains(id),
+        });
+        Field::checks(CHECKED, label, options.collect())
+    }
+
+    /// Returns the field in which the name of a group is typed.
+    fn input(&self, name: &str, label: &str, value: &str) -> Field {
+        let suggestions = self.groups.iter().take(MAX_OPTIONS).map(|it| it.1.clone());
+        Field::text(name, label, value).suggestions(suggestions.collect())
+    }
+}
+
+/// Returns the group that a field has the id or the name of; `None` if it is empty.
+pub(super) async fn typed_group(
+    page: &PageContext,
+    form: &FormFields,
+    field: &str,
+) -> Result<Option<GroupId>, ApiError> {
+    let typed = form.text(field);
+    if typed.is_empty() {
+        return Ok(None);
+    }
+    let group = find_group(page, typed).await?;
+    group.map(Some).ok_or_else(|| unknown_group(page, field))
+}
+
+/// Finds a group by its name, in any case; an id is not looked up.
+pub(super) async fn find_group(
+    page: &PageContext,
+    text: &str,
+) -> Result<Option<GroupId>, ApiError> {
+    if let Some(group) = parse_group(text) {
+        return Ok(Some(group));
+    }
+
+    let name = text.to_owned();
+    page.run(|api| async move {
+        match api.groups.find_by_name(&name).await {
+            Err(GroupError::Unknown) => Ok(None),
+            result => result.map(|it| Some(it.group.id)),
+        }
+    })
+    .await
+}
+
+/// Returns the error of a field that names no group.
+pub(super) fn unknown_group(page: &PageContext, field: &str) -> ApiError {
+    field_error(page.language, field, UNKNOWN_GROUP)
 }
 
 /// Returns the groups whose boxes are checked.
 pub(super) fn checked_groups(form: &FormFields) -> Vec<GroupId> {
-    form.all("groupIds").filter_map(parse_group).collect()
+    form.all(CHECKED).filter_map(parse_group).collect()
 }
 
 /// Returns the group with this id.
-pub(super) fn parse_group(id: &str) -> Option<GroupId> {
+fn parse_group(id: &str) -> Option<GroupId> {
     Uuid::try_parse(id).ok().map(GroupId)
 }
 
 /// Label of the groups that something is granted to.
 pub(super) const GROUPS: Text = Text::new("Groups", "Gruppen");
+pub(super) const UNKNOWN_GROUP: Text =
+    Text::new("No group has this name.", "Keine Gruppe hat diesen Namen.");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::form::FieldControl;
+
+    fn groups(count: usize) -> GroupNames {
+        let group =
+            |number: usize| (GroupId(Uuid::from_u128(number as u128)), format!("Team {number}"));
+        GroupNames::new((1..=count).map(group).collect())
+    }
+
+    #[test]
+    fn few_groups_are_options_of_a_selection() {
+        let last_id = Uuid::from_u128(MAX_OPTIONS as u128).to_string();
+
+        let field = groups(MAX_OPTIONS).select("group", "Group", &last_id, Some("All"));
+
+        let FieldControl::Select(options) = &field.control else { panic!("no selection") };
+        let selected: Vec<_> = options.iter().filter(|it| it.is_selected).collect();
+        assert_eq!(options.len(), MAX_OPTIONS + 1);
+        assert_eq!(selected.len(), 1);
+        assert_eq!(selected[0].label, "Team 200");
+        assert!(!field.is_required && field.suggestions.is_empty());
+    }
+
+    #[test]
+    fn of_many_groups_the_name_is_typed() {
+        let last_id = Uuid::from_u128(10_000).to_string();
+
+        for (selected, expected) in [(last_id.as_str(), "Team 10000"), ("Team X", "Team X")] {
+            let field = groups(10_000).select("group", "Group", selected, None);
+
+            let FieldControl::Input { value, .. } = &field.control else { panic!("no input") };
+            assert_eq!(value, expected);
+            assert_eq!(field.suggestions.len(), MAX_OPTIONS);
+            assert!(field.is_required);
+        }
+    }
+
+    #[test]
+    fn granted_groups_are_named_in_the_order_of_all() {
+        let ids = [3, 9, 1].map(|it| GroupId(Uuid::from_u128(it)));
+
+        assert_eq!(groups(3).of(&ids), "Team 1, Team 3");
+    }
+}

@@ -1,11 +1,10 @@
 //! Invitations to register.
 
 use pia_identity::{DEFAULT_INVITATION_DAYS, Invitation, InvitationEntry, InvitationFilter, Role};
-use pia_kernel::{GroupId, InvitationId, TimeOrder};
-use pia_policy::GroupEntry;
+use pia_kernel::{InvitationId, TimeOrder};
 use pia_web::{ApiError, PathId, Route};
-use uuid::Uuid;
 
+use super::group_choice::{GroupNames, typed_group};
 use super::users::{EMAIL, ROLE, role_name, role_options, search_form, typed_role};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -50,7 +49,7 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 
 async fn invite(page: &PageContext, form: &FormFields) -> Result<String, ApiError> {
     let role = typed_role(page, form)?;
-    let group = form.some("group").map(|it| GroupId(Uuid::try_parse(&it).unwrap_or_default()));
+    let group = typed_group(page, form, "group").await?;
     let number_error = || field_error(page.language, "days", common::WHOLE_NUMBER);
     let days = match form.some("days") {
         Some(days) => days.parse::<u16>().map_err(|_err| number_error())?,
@@ -80,12 +79,10 @@ async fn list_view(page: &PageContext, link: Option<String>) -> Result<View, Api
     let request = page.paging()?;
     let filter = requested_filter(page);
     let is_searched = !filter.search.is_empty();
-    let (entries, groups) = page
-        .run(|api| async move {
-            let entries = api.administration.invitations.page(&filter, request).await?;
-            Ok::<_, pia_kernel::Unavailable>((entries, api.groups.list().await?))
-        })
+    let entries = page
+        .run(|api| async move { api.administration.invitations.page(&filter, request).await })
         .await?;
+    let groups = GroupNames::load(page).await?;
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [EMAIL, ROLE, GROUP, common::CREATED, EXPIRES].map(|it| page.t(it).into()).into(),
@@ -126,11 +123,9 @@ fn requested_filter(page: &PageContext) -> InvitationFilter {
     }
 }
 
-fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {
+fn new_form(page: &PageContext, groups: &GroupNames) -> Form {
     let email = Field::input("email", page.t(EMAIL), "email", "off", "");
-    let group_options = [(String::new(), page.t(DEFAULT_GROUP))]
-        .into_iter()
-        .chain(groups.iter().map(|it| (it.group.id.to_string(), it.group.name.as_str())));
+    let group = groups.select("group", page.t(GROUP), "", Some(page.t(DEFAULT_GROUP)));
 
     let lifetimes = LIFETIMES.map(|days| {
         let label = match days {
@@ -145,16 +140,13 @@ fn new_form(page: &PageContext, groups: &[GroupEntry]) -> Form {
     Form::new(PATH, page.t(INVITE))
         .field(email.hint(page.t(ADDRESS_HINT)).optional())
         .field(role)
-        .field(Field::select("group", page.t(GROUP), group_options, "").optional())
+        .field(group.hint(page.t(GROUP_HINT)))
         .field(Field::select("days", page.t(VALID_FOR), lifetimes, &selected_days))
 }
 
-fn invitation_row(page: &PageContext, entry: &InvitationEntry, groups: &[GroupEntry]) -> Row {
+fn invitation_row(page: &PageContext, entry: &InvitationEntry, groups: &GroupNames) -> Row {
     let email = entry.email.as_deref().unwrap_or(page.t(ANYONE));
-    let group = groups
-        .iter()
-        .find(|it| Some(it.group.id) == entry.group)
-        .map_or(page.t(DEFAULT_GROUP), |it| it.group.name.as_str());
+    let group = entry.group.map_or(page.t(DEFAULT_GROUP), |it| groups.name(it));
     let revoke = Form::new(format!("{PATH}/{}/revoke", entry.id), page.t(REVOKE));
     Row::new(vec![
         Cell::text(email),
@@ -185,6 +177,10 @@ const ADDRESS_HINT: Text = Text::new(
 );
 const GROUP: Text = Text::new("Group", "Gruppe");
 const DEFAULT_GROUP: Text = Text::new("Default group", "Standardgruppe");
+const GROUP_HINT: Text = Text::new(
+    "Without a choice, the account joins the default group.",
+    "Ohne Auswahl kommt das Konto in die Standardgruppe.",
+);
 const VALID_FOR: Text = Text::new("Valid for", "Gültig für");
 const DAYS: Text = Text::new("{} days", "{} Tage");
 const ONE_DAY: Text = Text::new("1 day", "1 Tag");

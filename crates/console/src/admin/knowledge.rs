@@ -8,13 +8,13 @@ mod settings;
 
 use pia_identity::Role;
 use pia_kernel::KnowledgeBaseId;
-use pia_knowledge::{BaseAccess, BaseDraft, BaseRef, KnowledgeBaseEntry};
+use pia_knowledge::{BaseAccess, BaseDraft, BaseRef, KnowledgeBase, KnowledgeBaseEntry};
 use pia_policy::Feature;
 use pia_web::{Access, ApiError, Route};
 use uuid::Uuid;
 
 use super::bindings::day_cell;
-use super::group_choice::{GroupNames, parse_group};
+use super::group_choice::{GroupNames, typed_group};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page_for};
@@ -93,12 +93,18 @@ async fn list(page: PageContext) -> PageResult {
 }
 
 async fn create(page: PageContext, form: FormFields) -> PageResult {
-    let by = Some(page.user());
-    let draft = BaseDraft { name: form.some("name"), owner: parse_group(form.text("groupId")) };
-    match page.run(|api| async move { api.knowledge.bases.create(by, draft).await }).await {
+    match submit(&page, &form).await {
         Ok(base) => page.done(&format!("admin/knowledge/{}", base.id), "created"),
         Err(err) => page.refuse(list_view(&page, &form).await?, err),
     }
+}
+
+/// Creates the base of a form.
+async fn submit(page: &PageContext, form: &FormFields) -> Result<KnowledgeBase, ApiError> {
+    let by = Some(page.user());
+    let owner = typed_group(page, form, "groupId").await?;
+    let draft = BaseDraft { name: form.some("name"), owner };
+    page.run(|api| async move { api.knowledge.bases.create(by, draft).await }).await
 }
 
 async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiError> {
@@ -114,9 +120,10 @@ async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErr
     }
 
     let groups = GroupNames::load(page).await?;
+    let owner = groups.select("groupId", page.t(OWNER), form.text("groupId"), None);
     let new = Form::new("admin/knowledge", page.t(CREATE))
         .field(Field::text("name", page.t(common::NAME), form.text("name")))
-        .field(groups.select(page.t(OWNER), form.text("groupId")).hint(page.t(OWNER_HINT)));
+        .field(owner.hint(page.t(OWNER_HINT)));
 
     Ok(view
         .section(section.table(server_table(page, &bases, &groups)))

@@ -4,12 +4,13 @@ mod document;
 mod versions;
 mod view;
 
-use pia_kernel::{ClientPolicyId, GroupId, Language, Timestamp};
-use pia_policy::{ClientPolicyDraft, ClientPolicyError, Feature};
+use pia_kernel::{ClientPolicyId, Language, Timestamp};
+use pia_policy::{ClientPolicyDraft, Feature};
 use pia_web::{ApiError, PathId, Route};
 
 use self::view::{Contents, list_view, new_view, policy_view};
-use super::bindings::{expected_version, selected_ids};
+use super::bindings::expected_version;
+use super::group_choice::{typed_group, unknown_group};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -97,7 +98,7 @@ async fn publish(
     ProvedForm(form): ProvedForm,
 ) -> PageResult {
     let result = assign(&page, &form, Some(ClientPolicyId(id))).await;
-    finish_assignment(&page, ClientPolicyId(id), result).await
+    finish_assignment(&page, ClientPolicyId(id), &form, result).await
 }
 
 async fn withdraw(
@@ -106,7 +107,7 @@ async fn withdraw(
     ProvedForm(form): ProvedForm,
 ) -> PageResult {
     let result = assign(&page, &form, None).await;
-    finish_assignment(&page, ClientPolicyId(id), result).await
+    finish_assignment(&page, ClientPolicyId(id), &form, result).await
 }
 
 /// Assigns a policy to the group of a form, or removes the group's policy.
@@ -116,18 +117,20 @@ async fn assign(
     policy: Option<ClientPolicyId>,
 ) -> Result<(), ApiError> {
     let by = page.user();
-    let group = selected_ids(form, "group", GroupId).pop().ok_or(ClientPolicyError::UnknownGroup);
-    page.run(|api| async move { api.client_policies.assign(by, group?, policy).await }).await
+    let group = typed_group(page, form, "group").await?;
+    let group = group.ok_or_else(|| unknown_group(page, "group"))?;
+    page.run(|api| async move { api.client_policies.assign(by, group, policy).await }).await
 }
 
 async fn finish_assignment(
     page: &PageContext,
     policy: ClientPolicyId,
+    form: &FormFields,
     result: Result<(), ApiError>,
 ) -> PageResult {
     match result {
         Ok(()) => page.done(&format!("admin/policies/{policy}#groups"), "saved"),
-        Err(err) => page.refuse(policy_view(page, policy, None).await?, err),
+        Err(err) => page.refuse_typed(policy_view(page, policy, None).await?, form, err),
     }
 }
 

@@ -5,12 +5,12 @@ mod detail;
 mod effective;
 
 use pia_identity::Role;
-use pia_kernel::{Cursor, PageRequest, SortCursor, TimeOrder};
+use pia_kernel::{Cursor, Page, PageRequest, SortCursor, TimeOrder};
 use pia_policy::{GroupMember, MemberFilter, MemberOrder};
 use pia_web::{ApiError, Paging, Route, SortedPaging};
 
 use super::bindings::day_cell;
-use super::group_choice::{GroupNames, parse_group};
+use super::group_choice::{GroupNames, UNKNOWN_GROUP, find_group};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
@@ -35,11 +35,11 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn list(page: PageContext) -> PageResult {
-    let filter = requested_filter(&page);
-    let request = page.sorted_paging(filter.order.is_by_text())?;
-    let members = page.run(|api| async move { api.groups.members(filter, request).await }).await?;
     let groups = GroupNames::load(&page).await?;
-    let search = search_form(&page, SEARCH, "admin/users", filter_fields(&page, &groups));
+    let mut fields = filter_fields(&page, &groups);
+    let filter = requested_filter(&page, &mut fields).await?;
+    let members = find_members(&page, filter).await?;
+    let search = search_form(&page, SEARCH, "admin/users", fields);
     let users: Vec<_> = members.items.iter().map(|it| it.user).collect();
     let last_uses = page.run(|api| async move { api.groups.last_uses(users).await }).await?;
     let rows = members.items.iter().map(|it| {
@@ -68,10 +68,33 @@ async fn list(page: PageContext) -> PageResult {
     Ok(page.render(view.section(Section::new("users", "").table(table))))
 }
 
-/// Returns the filter that the query names.
-fn requested_filter(page: &PageContext) -> MemberFilter {
-    MemberFilter {
-        group: parse_group(&page.query("group")),
+/// Returns the requested page of the selected users; none without a filter.
+async fn find_members(
+    page: &PageContext,
+    filter: Option<MemberFilter>,
+) -> Result<Page<GroupMember, SortCursor>, ApiError> {
+    let Some(filter) = filter else { return Ok(Page { items: Vec::new(), next: None }) };
+    let request = page.sorted_paging(filter.order.is_by_text())?;
+    page.run(|api| async move { api.groups.members(filter, request).await }).await
+}
+
+/// Returns the filter that the query names; `None` if it names an unknown group, which gives
+/// the field of the group an error.
+async fn requested_filter(
+    page: &PageContext,
+    fields: &mut [Field],
+) -> Result<Option<MemberFilter>, ApiError> {
+    let group_name = page.query("group").trim().to_owned();
+    let group = if group_name.is_empty() { None } else { find_group(page, &group_name).await? };
+    if group.is_none() && !group_name.is_empty() {
+        for field in fields.iter_mut().filter(|it| it.name == "group") {
+            page.t(UNKNOWN_GROUP).clone_into(&mut field.error);
+        }
+        return Ok(None);
+    }
+
+    Ok(Some(MemberFilter {
+        group,
         search: page.query("search"),
         role: Role::of_name(&page.query("role")).map(|it| it.name().to_owned()),
         is_active: match page.query("status").as_str() {
@@ -81,25 +104,22 @@ fn requested_filter(page: &PageContext) -> MemberFilter {
         },
         is_without_factor: page.query("factor") == "none",
         order: member_order(page),
-    }
+    }))
 }
 
-/// Returns the selections of the search form.
+/// Returns the filters of the search form.
 fn filter_fields(page: &PageContext, groups: &GroupNames) -> Vec<Field> {
     let all = || ("", page.t(ALL).to_owned());
     let roles = std::iter::once(all()).chain(role_options(page));
     let statuses = [("active", ACTIVE), ("deactivated", DEACTIVATED)];
     let statuses = statuses.map(|(name, text)| (name, page.t(text).to_owned()));
     let factors = [all(), ("none", page.t(WITHOUT_FACTOR).to_owned())];
-    let any_group = (String::new(), page.t(ALL).to_owned());
-    let group_options = std::iter::once(any_group).chain(groups.options());
-    let group = page.query("group");
     let select = |name: &str, label: Text, options: Vec<(&'static str, String)>| {
         Field::select(name, page.t(label), options, &page.query(name)).optional()
     };
 
     vec![
-        Field::select("group", page.t(GROUP), group_options, &group).optional(),
+        groups.select("group", page.t(GROUP), page.query("group").trim(), Some(page.t(ALL))),
         select("role", ROLE, roles.collect()),
         select("status", common::STATUS, std::iter::once(all()).chain(statuses).collect()),
         select("factor", FACTOR, factors.into()),

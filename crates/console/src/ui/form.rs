@@ -54,6 +54,8 @@ pub(crate) struct Field {
     /// Relative URL to which the script sends the value while it is typed, and
     /// which returns the text of its error; empty for none.
     pub(crate) check: String,
+    /// Values that the browser offers for a line of text.
+    pub(crate) suggestions: Vec<String>,
     /// Kind of control, with its value.
     pub(crate) control: FieldControl,
 }
@@ -248,6 +250,11 @@ impl Field {
     /// Offers a keyboard of digits on screens.
     pub(crate) fn digits(self) -> Self {
         Self { is_digits: true, ..self }
+    }
+
+    /// Lets the browser offer values for a line of text.
+    pub(crate) fn suggestions(self, suggestions: Vec<String>) -> Self {
+        Self { suggestions, ..self }
     }
 
     /// Sets the number of visible lines of a field of several.

@@ -14,6 +14,7 @@ mod html;
 mod invitations;
 mod lists;
 mod long_lists;
+mod many_groups;
 mod operation;
 mod origins;
 mod outages;

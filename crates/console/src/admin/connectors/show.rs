@@ -144,7 +144,7 @@ fn facts_section(page: &PageContext, connector: &Connector) -> Section {
 }
 
 fn groups_section(page: &PageContext, connector: &Connector, groups: &GroupNames) -> Section {
-    let checks = groups.checks(page.t(GROUPS), &connector.groups, None).hint(page.t(GRANT_HINT));
+    let checks = groups.checks(page.t(GROUPS), &connector.groups).hint(page.t(GRANT_HINT));
     let path = format!("admin/connectors/{}/groups", connector.id);
     let grant = Form::new(path, page.t(common::SAVE)).field(checks);
     Section::new("groups", page.t(GROUPS)).form(grant)

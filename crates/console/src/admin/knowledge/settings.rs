@@ -105,14 +105,9 @@ async fn settings_view(
         name,
     ));
 
-    let groups = GroupNames::load(page).await?;
-    let share_section = Section::new("share", page.t(SHARE)).intro(page.t(SHARE_HINT));
-    let share_section = if groups.has_others(entry.base.owner) {
-        let choice = groups.checks(page.t(GROUPS), &entry.shared_with, Some(entry.base.owner));
-        share_section.form(Form::new(format!("{path}/share"), page.t(SHARE)).field(choice))
-    } else {
-        share_section.paragraph(page.t(NO_OTHER_GROUPS))
-    };
+    let groups = GroupNames::load(page).await?.without(&[entry.base.owner]);
+    let choice = groups.checks(page.t(GROUPS), &entry.shared_with);
+    let share = Form::new(format!("{path}/share"), page.t(SHARE)).field(choice);
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_BASE)).danger();
     let document_count = format::number(page.language, entry.document_count);
     let delete_hint = page.fill(DELETE_HINT, &[&document_count]);

@@ -111,7 +111,7 @@ pub(super) async fn operator_view(
         (page.t(UPDATED), Cell::text(format::time(page.language, operator.updated_at))),
     ];
 
-    let choice = groups.checks(page.t(GROUPS), &operator.groups, None).hint(page.t(GRANT_HINT));
+    let choice = groups.checks(page.t(GROUPS), &operator.groups).hint(page.t(GRANT_HINT));
     let grant = Form::new(format!("{path}/groups"), page.t(common::SAVE)).field(choice);
     let view = View::new(operator.name.as_str())
         .below(page.t(TITLE), "admin/operators")

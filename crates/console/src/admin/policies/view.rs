@@ -5,10 +5,11 @@ use pia_policy::{ClientPolicy, ClientPolicyEntry, ClientPolicyError};
 use pia_web::ApiError;
 
 use super::super::bindings::{CHANGED, GROUPS, SIZE, time_cell, with_version};
+use super::super::group_choice::GroupNames;
 use super::document::CHECK;
 use crate::page_context::PageContext;
 use crate::texts::common;
-use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+use crate::ui::{Cell, Field, Form, Row, Section, Text, View, format};
 
 /// Contents of a policy, as typed into a form.
 pub(super) struct Contents {
@@ -94,19 +95,14 @@ pub(super) async fn policy_view(
     id: ClientPolicyId,
     typed: Option<Contents>,
 ) -> Result<View, ApiError> {
-    let (policy, groups_with_policy, all_groups) = page
+    let (policy, groups_with_policy) = page
         .run(|api| async move {
             let policy = api.client_policies.find(id).await?;
-            let groups_with_policy = api.client_policies.groups_of(id).await?;
-            Ok::<_, ClientPolicyError>((policy, groups_with_policy, api.groups.list().await?))
+            Ok::<_, ClientPolicyError>((policy, api.client_policies.groups_of(id).await?))
         })
         .await?;
-    let has_policy = |group: GroupId| groups_with_policy.iter().any(|it| it.0 == group);
-    let other_groups = all_groups
-        .into_iter()
-        .map(|it| (it.group.id, it.group.name.as_str().to_owned()))
-        .filter(|it| !has_policy(it.0))
-        .collect();
+    let ids_with_policy: Vec<_> = groups_with_policy.iter().map(|it| it.0).collect();
+    let other_groups = GroupNames::load(page).await?.without(&ids_with_policy);
 
     let path = format!("admin/policies/{id}");
     let name = policy.draft.name.clone();
@@ -118,7 +114,7 @@ pub(super) async fn policy_view(
         .below(page.t(TITLE), "admin/policies")
         .action(page.t(VERSIONS), format!("{path}/versions"))
         .section(Section::new("contents", page.t(CONTENTS)).form(save_version))
-        .section(groups_section(page, &path, groups_with_policy, other_groups))
+        .section(groups_section(page, &path, groups_with_policy, &other_groups))
         .section(
             Section::new("delete", page.t(DELETE_POLICY)).intro(page.t(DELETE_HINT)).form(delete),
         ))
@@ -128,29 +124,25 @@ fn groups_section(
     page: &PageContext,
     path: &str,
     groups_with_policy: Vec<(GroupId, String)>,
-    other_groups: Vec<(GroupId, String)>,
+    other_groups: &GroupNames,
 ) -> Section {
     let row = |(id, name): (GroupId, String)| {
         let withdraw = Form::new(format!("{path}/withdraw"), page.t(WITHDRAW))
             .about(&name)
             .hidden("group", id.to_string());
-        Row::new(vec![Cell::link(name, format!("admin/groups/{id}"))]).form(withdraw)
+        Row::new(vec![Cell::link(name, format!("admin/groups/{id}"))])
+            .key(id.to_string())
+            .form(withdraw)
     };
 
-    let table = Table {
-        caption: page.t(GROUPS).to_owned(),
-        columns: vec![page.t(common::NAME).to_owned()],
-        rows: groups_with_policy.into_iter().map(row).collect(),
-        empty: page.t(NO_GROUPS).to_owned(),
-        ..Table::default()
-    };
+    let rows = groups_with_policy.into_iter().map(row).collect();
+    let table = page.list(GROUPS, NO_GROUPS, &[("name", common::NAME)], rows);
     let section = Section::new("groups", page.t(GROUPS)).intro(page.t(GROUPS_INTRO)).table(table);
     if other_groups.is_empty() {
         return section;
     }
 
-    let options = other_groups.into_iter().map(|(id, name)| (id.to_string(), name));
-    let group = Field::select("group", page.t(GROUP), options, "").hint(page.t(GROUP_HINT));
+    let group = other_groups.select("group", page.t(GROUP), "", None).hint(page.t(GROUP_HINT));
 
     section.form(Form::new(format!("{path}/publish"), page.t(PUBLISH)).field(group))
 }

@@ -1,12 +1,12 @@
 //! Page of a user, and its forms.
 
-use pia_kernel::{ApiKeyId, GroupId, UserId};
+use pia_kernel::{ApiKeyId, UserId};
 use pia_policy::Feature;
 use pia_web::{ApiError, Licensing, PathId, PathPart, Route};
-use uuid::Uuid;
 
 use super::detail::user_view;
 use super::typed_role;
+use crate::admin::group_choice::{typed_group, unknown_group};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -52,11 +52,15 @@ async fn move_to_group(
     PathId(id): PathId,
     ProvedForm(form): ProvedForm,
 ) -> PageResult {
+    let moved = move_user(&page, UserId(id), &form).await;
+    finish(&page, UserId(id), &form, moved, "moved").await
+}
+
+async fn move_user(page: &PageContext, user: UserId, form: &FormFields) -> Result<(), ApiError> {
     let by = Some(page.user());
-    let user = UserId(id);
-    let group = GroupId(Uuid::try_parse(form.text("group")).unwrap_or_default());
-    let moved = page.run(|api| async move { api.groups.move_member(by, user, group).await }).await;
-    finish(&page, user, &form, moved, "moved").await
+    let group = typed_group(page, form, "group").await?;
+    let group = group.ok_or_else(|| unknown_group(page, "group"))?;
+    page.run(|api| async move { api.groups.move_member(by, user, group).await }).await
 }
 
 async fn end_sessions(

@@ -5,13 +5,14 @@ use pia_e2ee::{DeviceEntry, DeviceFilter};
 use pia_http::{EffectiveSettings, HttpError};
 use pia_identity::{ApiKeyEntry, Member, SessionEntry};
 use pia_kernel::{Page, PageRequest, SortCursor, Timestamp, UserId};
-use pia_policy::{GroupEntry, GroupMember};
+use pia_policy::GroupMember;
 use pia_web::{ApiError, Paging};
 
 use super::{EMAIL, GROUP, ROLE, TITLE, effective, role_name, role_options, status_cell};
 use crate::account::device_names::device_name;
 use crate::admin::assignments::schedules;
 use crate::admin::devices;
+use crate::admin::group_choice::GroupNames;
 use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -31,7 +32,6 @@ const MAX_SCHEDULES: PageRequest = PageRequest { after: None, limit: 100 };
 struct UserDetail {
     member: GroupMember,
     account: Member,
-    groups: Vec<GroupEntry>,
     /// Number of recovery codes left; `None` without a second factor.
     recovery_codes: Option<u32>,
     passkeys: usize,
@@ -46,10 +46,11 @@ struct UserDetail {
 /// Returns the page of a user.
 pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, ApiError> {
     let detail = load(page, user).await?;
+    let groups = GroupNames::load(page).await?;
     let path = format!("admin/users/{user}");
     let mut view = View::new(&detail.member.email)
         .below(page.t(TITLE), "admin/users")
-        .section(profile_section(page, &detail));
+        .section(profile_section(page, &detail, &groups));
 
     if detail.member.is_active {
         let effective = EffectiveSettings::load(&page.api, user).await.map_err(ApiError::from)?;
@@ -58,7 +59,7 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
 
     view = view
         .section(role_section(page, &detail, &path))
-        .section(group_section(page, &detail, &path))
+        .section(group_section(page, &detail, &groups, &path))
         .section(sessions_section(page, &detail, &path))
         .section(keys_section(page, &detail, &path));
 
@@ -98,7 +99,6 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
         Ok::<_, HttpError>(UserDetail {
             account: account.map_err(ApiError::from)?,
             member,
-            groups: api.groups.list().await?,
             recovery_codes: api.identity.second_factors.overview(user).await?,
             passkeys: api.identity.passkeys.list(user).await?.len(),
             sessions: api.identity.sessions.page(user, session_request).await?,
@@ -111,14 +111,9 @@ async fn load(page: &PageContext, user: UserId) -> Result<UserDetail, ApiError> 
     .await
 }
 
-fn profile_section(page: &PageContext, detail: &UserDetail) -> Section {
+fn profile_section(page: &PageContext, detail: &UserDetail, groups: &GroupNames) -> Section {
     let member = &detail.member;
     let language = page.language;
-    let group = detail
-        .groups
-        .iter()
-        .find(|it| it.group.id == member.group)
-        .map_or("", |it| it.group.name.as_str());
 
     let verified = match detail.account.email_verified_at {
         Some(at) => Cell::text(format::time(language, at)),
@@ -135,7 +130,7 @@ fn profile_section(page: &PageContext, detail: &UserDetail) -> Section {
         (page.t(EMAIL), Cell::text(&member.email)),
         (page.t(DISPLAY_NAME), Cell::text(member.display_name.clone().unwrap_or_default())),
         (page.t(ROLE), Cell::text(role_name(page, &member.role))),
-        (page.t(GROUP), Cell::link(group, format!("admin/groups/{}", member.group))),
+        (page.t(GROUP), groups.cell(member.group)),
         (page.t(common::STATUS), status_cell(page, member)),
         (page.t(common::CREATED), Cell::text(format::time(language, member.created_at))),
         (page.t(VERIFIED), verified),
@@ -160,15 +155,15 @@ fn role_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section 
     section.form(form)
 }
 
-fn group_section(page: &PageContext, detail: &UserDetail, path: &str) -> Section {
-    let options = detail.groups.iter().map(|it| (it.group.id.to_string(), it.group.name.as_str()));
+fn group_section(
+    page: &PageContext,
+    detail: &UserDetail,
+    groups: &GroupNames,
+    path: &str,
+) -> Section {
     let current = detail.member.group.to_string();
-    let form = Form::new(format!("{path}/group"), page.t(MOVE)).field(Field::select(
-        "group",
-        page.t(GROUP),
-        options,
-        &current,
-    ));
+    let choice = groups.select("group", page.t(GROUP), &current, None);
+    let form = Form::new(format!("{path}/group"), page.t(MOVE)).field(choice);
     Section::new("group", page.t(GROUP)).intro(page.t(GROUP_INTRO)).form(form)
 }
 
