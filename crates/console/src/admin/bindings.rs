@@ -7,14 +7,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pia_kernel::{GroupId, Timestamp, UserId};
+use pia_kernel::{Timestamp, UserId};
 use pia_web::ApiError;
 use uuid::Uuid;
 
 use crate::form_fields::FormFields;
 use crate::page_context::PageContext;
-use crate::ui::form::SelectOption;
-use crate::ui::{Cell, Field, Form, Text, format};
+use crate::ui::{Cell, Form, Text, format};
 
 /// Name of the field with the version of what a form changes.
 const VERSION: &str = "version";
@@ -24,20 +23,6 @@ pub(super) struct VersionedDraft<D> {
     pub(super) draft: D,
     /// Version that the form changes; `None` for any.
     pub(super) version: Option<Timestamp>,
-}
-
-/// Returns check boxes of all groups.
-pub(super) async fn group_checks(
-    page: &PageContext,
-    selected: &[GroupId],
-) -> Result<Field, ApiError> {
-    let entries = page.run(|api| async move { api.groups.list().await }).await?;
-    let options = entries.into_iter().map(|it| SelectOption {
-        is_selected: selected.contains(&it.group.id),
-        value: it.group.id.to_string(),
-        label: it.group.name.as_str().to_owned(),
-    });
-    Ok(Field::checks("groupIds", page.t(GROUPS), options.collect()))
 }
 
 /// Returns the ids of the selected check boxes.

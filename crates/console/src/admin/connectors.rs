@@ -12,7 +12,7 @@ use pia_pods::{ConnectedPod, Connector, ConnectorDraft, McpEndpoint, Provisioned
 use pia_policy::Feature;
 use pia_web::{ApiError, FieldError, Route};
 
-use super::group_choice::{GROUPS, GroupNames, checked_groups};
+use super::group_choice::{GROUPS, GroupNames, typed_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -139,7 +139,7 @@ async fn submit(page: &PageContext, form: &FormFields) -> Result<Provisioned, Ap
         token: Some(form.secret("token")).filter(|it: &Secret<String>| !it.expose().is_empty()),
     });
     let name = form.text("name").to_owned();
-    let groups = checked_groups(form);
+    let groups = typed_groups(page, form, Vec::new()).await?;
     let draft = ConnectorDraft { name, groups, skill, mcp };
     page.run(|api| async move { api.connectors.create(by, draft).await }).await
 }
@@ -165,7 +165,7 @@ fn new_of_pods_section(page: &PageContext, form: &FormFields, groups: &GroupName
     let new = Form::new("admin/connectors", page.t(CREATE))
         .field(Field::text("name", page.t(common::NAME), form.text("name")))
         .field(skill.hint(page.t(SKILL_HINT)).optional())
-        .field(groups.checks(page.t(GROUPS), &checked_groups(form)));
+        .field(groups.new_grants(page, form));
     Section::new("pods", page.t(NEW_OF_PODS)).intro(page.t(NEW_OF_PODS_HINT)).form(new)
 }
 
@@ -175,7 +175,7 @@ fn new_of_mcp_section(page: &PageContext, form: &FormFields, groups: &GroupNames
         .field(Field::text("name", page.t(common::NAME), form.text("name")))
         .field(Field::input("mcp", page.t(URL), "url", "off", form.text("mcp")))
         .field(bearer.optional())
-        .field(groups.checks(page.t(GROUPS), &checked_groups(form)));
+        .field(groups.new_grants(page, form));
     Section::new("mcp", page.t(NEW_OF_MCP)).intro(page.t(NEW_OF_MCP_HINT)).form(new)
 }
 

@@ -1,7 +1,8 @@
 //! Groups that a form chooses, or that something is granted to.
 //!
-//! Forms offer up to `MAX_OPTIONS` groups in a selection. Where there are more, the name is typed
-//! instead. `typed_group` parses both.
+//! Forms offer up to `MAX_OPTIONS` groups in a selection or as check boxes. Where there are
+//! more, their names are typed instead, and granted groups are listed by page. `typed_group` and
+//! `typed_groups` parse both.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,19 +13,33 @@ use uuid::Uuid;
 
 use crate::form_fields::FormFields;
 use crate::page_context::PageContext;
+use crate::texts::common;
 use crate::texts::field_errors::field_error;
 use crate::ui::form::SelectOption;
-use crate::ui::{Cell, Field, Text};
+use crate::ui::{Cell, Field, Form, Row, Section, Text};
 
 /// Maximum number of groups that a form offers.
 const MAX_OPTIONS: usize = 200;
 /// Field with the checked groups.
 const CHECKED: &str = "groupIds";
+/// Field with the name of a group that is added.
+const ADDED: &str = "addedGroup";
+/// Field with a group that is removed.
+const REMOVED: &str = "removedGroup";
 
 /// Names of all groups, in order.
 pub(super) struct GroupNames {
     groups: Vec<(GroupId, String)>,
     positions: HashMap<GroupId, usize>,
+}
+
+/// Groups that something is granted to, as a section of its page displays them.
+pub(super) struct GrantedGroups<'a> {
+    pub(super) title: Text,
+    pub(super) intro: Text,
+    /// Path of the form that changes them.
+    pub(super) path: String,
+    pub(super) granted: &'a [GroupId],
 }
 
 impl GroupNames {
@@ -78,6 +93,39 @@ impl GroupNames {
         if none.is_some() { field.optional() } else { field }
     }
 
+    /// Returns the field with the groups of something new, as typed into a form: check boxes, or
+    /// the name of one.
+    pub(super) fn new_grants(&self, page: &PageContext, form: &FormFields) -> Field {
+        if self.has_options() {
+            self.checks(page.t(GROUPS), &checked_groups(form))
+        } else {
+            self.input(ADDED, page.t(GROUP), form.text(ADDED)).optional()
+        }
+    }
+
+    /// Returns the section with the form of granted groups: check boxes, or a list from which
+    /// they are removed and the name of one that is added.
+    pub(super) fn section(&self, page: &PageContext, groups: GrantedGroups<'_>) -> Section {
+        let GrantedGroups { title, intro, path, granted } = groups;
+        let section = Section::new("groups", page.t(title)).intro(page.t(intro));
+        if self.has_options() {
+            let checks = self.checks(page.t(title), granted);
+            return section.form(Form::new(path, page.t(common::SAVE)).field(checks));
+        }
+
+        let groups = self.in_order(granted).into_iter();
+        let rows = groups.map(|group| {
+            let remove = Form::new(path.as_str(), page.t(REMOVE))
+                .about(self.name(group))
+                .hidden(REMOVED, group.to_string());
+            Row::new(vec![self.cell(group)]).key(group.to_string()).form(remove)
+        });
+        let table = page.list(title, NO_GROUPS, &[("name", common::NAME)], rows.collect());
+        let name = self.input(ADDED, page.t(GROUP), "");
+
+        section.table(table).form(Form::new(path, page.t(ADD)).field(name))
+    }
+
     /// Returns a link to a group.
     pub(super) fn cell(&self, group: GroupId) -> Cell {
         Cell::link(self.name(group), format!("admin/groups/{group}"))
@@ -102,8 +150,7 @@ impl GroupNames {
         sorted.into_iter().map(|it| it.1).collect()
     }
 
-    /// Returns check boxes of all groups.
-    pub(super) fn checks(&self, label: &str, selected: &[GroupId]) -> Field {
+    fn checks(&self, label: &str, selected: &[GroupId]) -> Field {
         let options = self.groups.iter().map(|(id, name)| SelectOption {
             value: id.to_string(),
             label: name.clone(),
@@ -133,6 +180,27 @@ pub(super) async fn typed_group(
     group.map(Some).ok_or_else(|| unknown_group(page, field))
 }
 
+/// Returns the groups that something is granted to after its form was sent.
+pub(super) async fn typed_groups(
+    page: &PageContext,
+    form: &FormFields,
+    granted: Vec<GroupId>,
+) -> Result<Vec<GroupId>, ApiError> {
+    let mut groups = granted;
+    if let Some(removed) = parse_group(form.text(REMOVED)) {
+        groups.retain(|it| *it != removed);
+        return Ok(groups);
+    }
+    if form.all(ADDED).next().is_none() {
+        return Ok(checked_groups(form));
+    }
+
+    let added = typed_group(page, form, ADDED).await?;
+    groups.extend(added.filter(|it| !groups.contains(it)));
+
+    Ok(groups)
+}
+
 /// Finds a group by its name, in any case; an id is not looked up.
 pub(super) async fn find_group(
     page: &PageContext,
@@ -157,8 +225,7 @@ pub(super) fn unknown_group(page: &PageContext, field: &str) -> ApiError {
     field_error(page.language, field, UNKNOWN_GROUP)
 }
 
-/// Returns the groups whose boxes are checked.
-pub(super) fn checked_groups(form: &FormFields) -> Vec<GroupId> {
+fn checked_groups(form: &FormFields) -> Vec<GroupId> {
     form.all(CHECKED).filter_map(parse_group).collect()
 }
 
@@ -171,6 +238,10 @@ fn parse_group(id: &str) -> Option<GroupId> {
 pub(super) const GROUPS: Text = Text::new("Groups", "Gruppen");
 pub(super) const UNKNOWN_GROUP: Text =
     Text::new("No group has this name.", "Keine Gruppe hat diesen Namen.");
+const GROUP: Text = Text::new("Group", "Gruppe");
+const NO_GROUPS: Text = Text::new("No groups yet.", "Noch keine Gruppen.");
+const ADD: Text = Text::new("Add group", "Gruppe hinzufügen");
+const REMOVE: Text = Text::new("Remove", "Entfernen");
 
 #[cfg(test)]
 mod tests {

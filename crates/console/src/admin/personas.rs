@@ -9,7 +9,7 @@ use pia_policy::PersonaDraft;
 use pia_web::{PathId, Route};
 
 use self::form::typed_draft;
-use self::view::{TypedPersona, list_view, new_view, persona_view};
+use self::view::{list_view, new_view, persona_view};
 use super::bindings::{VersionedDraft, expected_version};
 use super::policies::licensed_form;
 use crate::form_fields::FormFields;
@@ -57,7 +57,7 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
-    let view = persona_view(&page, PersonaId(id), TypedPersona::default()).await?;
+    let view = persona_view(&page, PersonaId(id), None).await?;
     Ok(page.render(view))
 }
 
@@ -66,8 +66,7 @@ async fn save(page: PageContext, PathId(id): PathId, form: FormFields) -> PageRe
     let draft = typed_draft(&form);
     let id = PersonaId(id);
     let expected = expected_version(&form);
-    let contents = VersionedDraft { draft: draft.clone(), version: expected };
-    let typed = TypedPersona { contents: Some(contents), ..TypedPersona::default() };
+    let typed = Some(VersionedDraft { draft: draft.clone(), version: expected });
     match page.run(|api| async move { api.personas.replace(by, id, draft, expected).await }).await {
         Ok(()) => page.done(&format!("admin/personas/{id}"), "saved"),
         Err(err) => page.refuse(persona_view(&page, id, typed).await?, err),
@@ -79,6 +78,6 @@ async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
     let id = PersonaId(id);
     match page.run(|api| async move { api.personas.delete(by, id).await }).await {
         Ok(()) => page.done("admin/personas", "deleted"),
-        Err(err) => page.refuse(persona_view(&page, id, TypedPersona::default()).await?, err),
+        Err(err) => page.refuse(persona_view(&page, id, None).await?, err),
     }
 }

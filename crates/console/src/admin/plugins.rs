@@ -3,12 +3,13 @@
 mod files;
 mod view;
 
-use pia_kernel::{GroupId, PluginId};
+use pia_kernel::PluginId;
 use pia_policy::{PluginDraft, PluginError};
 use pia_web::{ApiError, PathId, Route};
 
-use self::view::{TypedPlugin, list_view, new_view, plugin_view, stored_draft};
-use super::bindings::{VersionedDraft, expected_version, selected_ids};
+use self::view::{list_view, new_view, plugin_view, stored_draft};
+use super::bindings::{VersionedDraft, expected_version};
+use super::group_choice::typed_groups;
 use super::policies::licensed_form;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -59,7 +60,7 @@ async fn create(page: PageContext, ProvedForm(form): ProvedForm) -> PageResult {
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
-    let view = plugin_view(&page, PluginId(id), TypedPlugin::default()).await?;
+    let view = plugin_view(&page, PluginId(id), None).await?;
     Ok(page.render(view))
 }
 
@@ -68,8 +69,7 @@ async fn save(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedFor
     let draft = typed_draft(&form);
     let id = PluginId(id);
     let expected = expected_version(&form);
-    let contents = VersionedDraft { draft: draft.clone(), version: expected };
-    let typed = TypedPlugin { contents: Some(contents), ..TypedPlugin::default() };
+    let typed = Some(VersionedDraft { draft: draft.clone(), version: expected });
     let result =
         page.run(|api| async move { api.plugins.replace(by, id, draft, expected).await }).await;
     finish_change(&page, id, result, typed).await
@@ -94,16 +94,26 @@ async fn set_active(page: &PageContext, id: PluginId, is_active: bool) -> PageRe
             api.plugins.replace(by, id, draft, Some(version)).await
         })
         .await;
-    finish_change(page, id, result, TypedPlugin::default()).await
+    finish_change(page, id, result, None).await
 }
 
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let by = page.user();
     let id = PluginId(id);
-    let groups = selected_ids(&form, "groupIds", GroupId);
-    let typed = TypedPlugin { groups: Some(groups.clone()), ..TypedPlugin::default() };
-    let result = page.run(|api| async move { api.plugins.assign(by, id, groups).await }).await;
-    finish_change(&page, id, result, typed).await
+    match assign_to_groups(&page, id, &form).await {
+        Ok(()) => page.done(&format!("admin/plugins/{id}#groups"), "saved"),
+        Err(err) => page.refuse_typed(plugin_view(&page, id, None).await?, &form, err),
+    }
+}
+
+async fn assign_to_groups(
+    page: &PageContext,
+    id: PluginId,
+    form: &FormFields,
+) -> Result<(), ApiError> {
+    let by = page.user();
+    let assigned_groups = page.run(|api| async move { api.plugins.groups_of(id).await }).await?;
+    let groups = typed_groups(page, form, assigned_groups).await?;
+    page.run(|api| async move { api.plugins.assign(by, id, groups).await }).await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
@@ -111,7 +121,7 @@ async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
     let id = PluginId(id);
     match page.run(|api| async move { api.plugins.delete(by, id).await }).await {
         Ok(()) => page.done("admin/plugins", "deleted"),
-        Err(err) => page.refuse(plugin_view(&page, id, TypedPlugin::default()).await?, err),
+        Err(err) => page.refuse(plugin_view(&page, id, None).await?, err),
     }
 }
 
@@ -120,7 +130,7 @@ async fn finish_change(
     page: &PageContext,
     id: PluginId,
     result: Result<(), ApiError>,
-    typed: TypedPlugin,
+    typed: Option<VersionedDraft<PluginDraft>>,
 ) -> PageResult {
     match result {
         Ok(()) => page.done(&format!("admin/plugins/{id}"), "saved"),

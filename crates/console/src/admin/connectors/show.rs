@@ -7,7 +7,7 @@ use pia_web::{ApiError, PathId, PathPart, Route};
 use super::{
     GROUPS, KIND, PODS, TITLE, TOKEN, find, kind_cell, licensed_form, page, pods, token_cell,
 };
-use crate::admin::group_choice::{GroupNames, checked_groups};
+use crate::admin::group_choice::{GrantedGroups, GroupNames, typed_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -32,12 +32,22 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 }
 
 async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let id = ConnectorId(id);
+    match grant_to_groups(&page, id, &form).await {
+        Ok(()) => page.done(&format!("admin/connectors/{id}#groups"), "saved"),
+        Err(err) => page.refuse_typed(connector_view(&page, id).await?, &form, err),
+    }
+}
+
+async fn grant_to_groups(
+    page: &PageContext,
+    id: ConnectorId,
+    form: &FormFields,
+) -> Result<(), ApiError> {
     let by = Some(page.user());
-    let groups = checked_groups(&form);
-    let granted = page
-        .run(|api| async move { api.connectors.grant(by, ConnectorId(id), groups).await })
-        .await;
-    finish(&page, ConnectorId(id), granted, "saved").await
+    let connector = page.run(|api| async move { api.connectors.find(id).await }).await?;
+    let groups = typed_groups(page, form, connector.groups).await?;
+    page.run(|api| async move { api.connectors.grant(by, id, groups).await }).await
 }
 
 async fn issue(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
@@ -116,7 +126,15 @@ async fn connector_view(page: &PageContext, id: ConnectorId) -> Result<View, Api
         view = view.action(page.t(TRY), format!("{path}/test-call"));
     }
 
-    view = view.section(groups_section(page, &connector, &groups));
+    view = view.section(groups.section(
+        page,
+        GrantedGroups {
+            title: GROUPS,
+            intro: GRANT_INTRO,
+            path: format!("{path}/groups"),
+            granted: &connector.groups,
+        },
+    ));
     if connector.mcp_url.is_none() {
         view = view
             .section(tokens_section(page, &connector, &connected_pods))
@@ -141,13 +159,6 @@ fn facts_section(page: &PageContext, connector: &Connector) -> Section {
     facts.push((page.t(common::CREATED), created));
 
     Section::new("connector", "").facts(facts)
-}
-
-fn groups_section(page: &PageContext, connector: &Connector, groups: &GroupNames) -> Section {
-    let checks = groups.checks(page.t(GROUPS), &connector.groups).hint(page.t(GRANT_HINT));
-    let path = format!("admin/connectors/{}/groups", connector.id);
-    let grant = Form::new(path, page.t(common::SAVE)).field(checks);
-    Section::new("groups", page.t(GROUPS)).form(grant)
 }
 
 fn tokens_section(
@@ -204,7 +215,7 @@ fn token_row(page: &PageContext, connector: &Connector, token: &ValidToken, pods
 
 const OPERATOR: Text = Text::new("Operator", "Operator");
 const TRY: Text = Text::new("Try a tool", "Werkzeug ausprobieren");
-const GRANT_HINT: Text = Text::new(
+const GRANT_INTRO: Text = Text::new(
     "Members of these groups may use its tools, and its operator if it has one.",
     "Mitglieder dieser Gruppen dürfen seine Werkzeuge nutzen und seinen Operator, falls er einen \
      hat.",

@@ -6,7 +6,7 @@ use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
 use super::{admin_form, base_ref, below_base, find, is_admin, manager_form, manager_page};
-use crate::admin::group_choice::{GroupNames, checked_groups};
+use crate::admin::group_choice::{GrantedGroups, GroupNames, typed_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -48,12 +48,22 @@ async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
 }
 
 async fn share(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    match share_with_groups(&page, id, &form).await {
+        Ok(()) => page.done(&format!("admin/knowledge/{id}/settings#groups"), "saved"),
+        Err(err) => page.refuse_typed(settings_view(&page, id, None).await?, &form, err),
+    }
+}
+
+async fn share_with_groups(
+    page: &PageContext,
+    id: Uuid,
+    form: &FormFields,
+) -> Result<(), ApiError> {
     let by = Some(page.user());
-    let groups = checked_groups(&form);
-    let shared = page
-        .run(|api| async move { api.knowledge.bases.share(by, KnowledgeBaseId(id), groups).await })
-        .await;
-    finish(&page, id, shared, &form).await
+    let base = KnowledgeBaseId(id);
+    let sharing_groups = find(page, id).await?.shared_with;
+    let groups = typed_groups(page, form, sharing_groups).await?;
+    page.run(|api| async move { api.knowledge.bases.share(by, base, groups).await }).await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
@@ -106,14 +116,18 @@ async fn settings_view(
     ));
 
     let groups = GroupNames::load(page).await?.without(&[entry.base.owner]);
-    let choice = groups.checks(page.t(GROUPS), &entry.shared_with);
-    let share = Form::new(format!("{path}/share"), page.t(SHARE)).field(choice);
+    let sharing_groups = GrantedGroups {
+        title: SHARE,
+        intro: SHARE_INTRO,
+        path: format!("{path}/share"),
+        granted: &entry.shared_with,
+    };
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_BASE)).danger();
     let document_count = format::number(page.language, entry.document_count);
     let delete_hint = page.fill(DELETE_HINT, &[&document_count]);
     Ok(view
         .section(Section::new("rename", page.t(RENAME)).form(rename))
-        .section(share_section)
+        .section(groups.section(page, sharing_groups))
         .section(Section::new("delete", page.t(DELETE_BASE)).intro(delete_hint).form(delete)))
 }
 
@@ -133,15 +147,12 @@ const PROMPT_HINT: Text = Text::new(
 );
 const RENAME: Text = Text::new("Rename knowledge base", "Wissensdatenbank umbenennen");
 const SHARE: Text = Text::new("Share knowledge base", "Wissensdatenbank teilen");
-const NO_OTHER_GROUPS: Text =
-    Text::new("There are no other groups yet.", "Es gibt noch keine anderen Gruppen.");
-const SHARE_HINT: Text = Text::new(
+const SHARE_INTRO: Text = Text::new(
     "Members of these groups can search it too. Only managers of its own group can change \
      documents.",
     "Auch Mitglieder dieser Gruppen können darin suchen. Nur Verwalter der eigenen Gruppe können \
      Dokumente ändern.",
 );
-const GROUPS: Text = Text::new("Other groups", "Andere Gruppen");
 const DELETE_BASE: Text = Text::new("Delete knowledge base", "Wissensdatenbank löschen");
 const DELETE_HINT: Text = Text::new(
     "All of its documents ({}) are deleted, and chats no longer find them. This can’t be undone.",

@@ -10,7 +10,7 @@ use super::{
     GROUPS, SKILL, STEPS, TITLE, active_field, draft_with_skill, draft_without_skill, find,
     form_with_skill, licensed_form, origin_text, page, status_cell, webhook,
 };
-use crate::admin::group_choice::{GroupNames, checked_groups};
+use crate::admin::group_choice::{GrantedGroups, GroupNames, typed_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -54,14 +54,21 @@ async fn submit(
 }
 
 async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    match grant_to_groups(&page, OperatorId(id), &form).await {
+        Ok(()) => page.done(&format!("admin/operators/{id}#groups"), "saved"),
+        Err(err) => page.refuse_typed(operator_view(&page, id, None).await?, &form, err),
+    }
+}
+
+async fn grant_to_groups(
+    page: &PageContext,
+    id: OperatorId,
+    form: &FormFields,
+) -> Result<(), ApiError> {
     let by = Some(page.user());
-    let groups = checked_groups(&form);
-    let granted =
-        page.run(|api| async move {
-            api.assignments.administration.grant(by, OperatorId(id), groups).await
-        })
-        .await;
-    finish(&page, id, granted, None).await
+    let operator = find(page, id).await?;
+    let groups = typed_groups(page, form, operator.groups).await?;
+    page.run(|api| async move { api.assignments.administration.grant(by, id, groups).await }).await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
@@ -111,12 +118,16 @@ pub(super) async fn operator_view(
         (page.t(UPDATED), Cell::text(format::time(page.language, operator.updated_at))),
     ];
 
-    let choice = groups.checks(page.t(GROUPS), &operator.groups).hint(page.t(GRANT_HINT));
-    let grant = Form::new(format!("{path}/groups"), page.t(common::SAVE)).field(choice);
+    let granted_groups = GrantedGroups {
+        title: GROUPS,
+        intro: GRANT_INTRO,
+        path: format!("{path}/groups"),
+        granted: &operator.groups,
+    };
     let view = View::new(operator.name.as_str())
         .below(page.t(TITLE), "admin/operators")
         .section(Section::new("operator", "").facts(facts))
-        .section(Section::new("groups", page.t(GROUPS)).form(grant))
+        .section(groups.section(page, granted_groups))
         .section(webhook::section(page, &operator))
         .section(edit_section(page, &operator, form));
 
@@ -151,7 +162,7 @@ const FIXED: Text = Text::new(
     "The skill itself cannot be changed: it comes with the server, or pods run it.",
     "Die Fähigkeit selbst lässt sich nicht ändern: Sie gehört zum Server, oder Pods führen sie aus.",
 );
-const GRANT_HINT: Text = Text::new(
+const GRANT_INTRO: Text = Text::new(
     "Members of these groups may hand assignments over to it.",
     "Mitglieder dieser Gruppen dürfen ihm Aufträge übergeben.",
 );

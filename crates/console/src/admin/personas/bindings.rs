@@ -1,12 +1,13 @@
 //! Groups, plugins and knowledge bases of a managed persona.
 
-use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, PluginId};
+use pia_kernel::{KnowledgeBaseId, PersonaId, PluginId};
 use pia_policy::Feature;
 use pia_web::{ApiError, PathId, Route};
 
-use super::super::bindings::{GROUPS, group_checks, selected_ids};
+use super::super::bindings::{GROUPS, selected_ids};
+use super::super::group_choice::{GrantedGroups, GroupNames, typed_groups};
 use super::super::policies::licensed_form;
-use super::view::{TypedPersona, persona_view};
+use super::view::persona_view;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
@@ -25,78 +26,77 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn assign(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let result = assign_to_groups(&page, PersonaId(id), &form).await;
+    finish_binding(&page, PersonaId(id), "groups", &form, result).await
+}
+
+async fn assign_to_groups(
+    page: &PageContext,
+    id: PersonaId,
+    form: &FormFields,
+) -> Result<(), ApiError> {
     let by = page.user();
-    let id = PersonaId(id);
-    let groups = selected_ids(&form, "groupIds", GroupId);
-    let typed = TypedPersona { groups: Some(groups.clone()), ..TypedPersona::default() };
-    let result = page.run(|api| async move { api.personas.assign(by, id, groups).await }).await;
-    finish_binding(&page, id, "groups", result, typed).await
+    let assigned_groups = page.run(|api| async move { api.personas.groups_of(id).await }).await?;
+    let groups = typed_groups(page, form, assigned_groups).await?;
+    page.run(|api| async move { api.personas.assign(by, id, groups).await }).await
 }
 
 async fn bind_plugins(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let by = page.user();
     let id = PersonaId(id);
     let plugins = selected_ids(&form, "pluginIds", PluginId);
-    let typed = TypedPersona { plugins: Some(plugins.clone()), ..TypedPersona::default() };
     let result = page.run(|api| async move { api.personas.bind(by, id, plugins).await }).await;
-    finish_binding(&page, id, "plugins", result, typed).await
+    finish_binding(&page, id, "plugins", &form, result).await
 }
 
 async fn bind_bases(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let by = page.user();
     let id = PersonaId(id);
     let bases = selected_ids(&form, "knowledgeBaseIds", KnowledgeBaseId);
-    let typed = TypedPersona { bases: Some(bases.clone()), ..TypedPersona::default() };
     let result =
         page.run(|api| async move { api.knowledge.bases.bind(Some(by), id, bases).await }).await;
-    finish_binding(&page, id, "knowledge", result, typed).await
+    finish_binding(&page, id, "knowledge", &form, result).await
 }
 
 async fn finish_binding(
     page: &PageContext,
     id: PersonaId,
     section: &str,
+    form: &FormFields,
     result: Result<(), ApiError>,
-    typed: TypedPersona,
 ) -> PageResult {
     match result {
         Ok(()) => page.done(&format!("admin/personas/{id}#{section}"), "saved"),
-        Err(err) => page.refuse(persona_view(page, id, typed).await?, err),
+        Err(err) => page.refuse_typed(persona_view(page, id, None).await?, form, err),
     }
 }
 
 /// Returns the sections of a persona's page with its groups, plugins and knowledge
-/// bases, as typed into a refused form or else as stored.
+/// bases.
 pub(super) async fn bindings_sections(
     page: &PageContext,
     id: PersonaId,
-    typed: TypedPersona,
 ) -> Result<[Section; 3], ApiError> {
     Ok([
-        groups_section(page, id, typed.groups).await?,
-        plugins_section(page, id, typed.plugins).await?,
-        bases_section(page, id, typed.bases).await?,
+        groups_section(page, id).await?,
+        plugins_section(page, id).await?,
+        bases_section(page, id).await?,
     ])
 }
 
-async fn groups_section(
-    page: &PageContext,
-    id: PersonaId,
-    typed_groups: Option<Vec<GroupId>>,
-) -> Result<Section, ApiError> {
+async fn groups_section(page: &PageContext, id: PersonaId) -> Result<Section, ApiError> {
     let assigned_groups = page.run(|api| async move { api.personas.groups_of(id).await }).await?;
-    let groups = group_checks(page, &typed_groups.unwrap_or(assigned_groups)).await?;
-    let section = Section::new("groups", page.t(GROUPS)).intro(page.t(GROUPS_INTRO));
-    Ok(section.form(binding_form(page, id, "groups", groups)))
+    let granted_groups = GrantedGroups {
+        title: GROUPS,
+        intro: GROUPS_INTRO,
+        path: format!("admin/personas/{id}/groups"),
+        granted: &assigned_groups,
+    };
+    Ok(GroupNames::load(page).await?.section(page, granted_groups))
 }
 
-async fn plugins_section(
-    page: &PageContext,
-    id: PersonaId,
-    typed_plugins: Option<Vec<PluginId>>,
-) -> Result<Section, ApiError> {
+async fn plugins_section(page: &PageContext, id: PersonaId) -> Result<Section, ApiError> {
     let bound_plugins = page.run(|api| async move { api.personas.plugins_of(id).await }).await?;
-    let selected_plugins = typed_plugins.unwrap_or(bound_plugins);
     let entries = page.run(|api| async move { api.plugins.list().await }).await?;
     let section = Section::new("plugins", page.t(PLUGINS)).intro(page.t(PLUGINS_INTRO));
     if entries.is_empty() {
@@ -104,7 +104,7 @@ async fn plugins_section(
     }
 
     let options = entries.into_iter().map(|it| SelectOption {
-        is_selected: selected_plugins.contains(&it.plugin.id),
+        is_selected: bound_plugins.contains(&it.plugin.id),
         value: it.plugin.id.to_string(),
         label: it.plugin.content.name,
     });
@@ -113,14 +113,9 @@ async fn plugins_section(
     Ok(section.form(binding_form(page, id, "plugins", plugins)))
 }
 
-async fn bases_section(
-    page: &PageContext,
-    id: PersonaId,
-    typed_bases: Option<Vec<KnowledgeBaseId>>,
-) -> Result<Section, ApiError> {
+async fn bases_section(page: &PageContext, id: PersonaId) -> Result<Section, ApiError> {
     let bound_bases =
         page.run(|api| async move { api.knowledge.bases.list_bound(id).await }).await?;
-    let selected_bases = typed_bases.unwrap_or(bound_bases);
     let entries = page.run(|api| async move { api.knowledge.bases.list().await }).await?;
     let section = Section::new("knowledge", page.t(BASES)).intro(page.t(BASES_INTRO));
     if entries.is_empty() {
@@ -128,7 +123,7 @@ async fn bases_section(
     }
 
     let options = entries.into_iter().map(|it| SelectOption {
-        is_selected: selected_bases.contains(&it.base.id),
+        is_selected: bound_bases.contains(&it.base.id),
         value: it.base.id.to_string(),
         label: it.base.name,
     });

@@ -1,6 +1,6 @@
 //! Pages of managed personas.
 
-use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, PluginId};
+use pia_kernel::PersonaId;
 use pia_policy::{PersonaDraft, PersonaEntry};
 use pia_web::ApiError;
 
@@ -13,15 +13,6 @@ use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Form, Row, Section, Text, View, format};
-
-/// Values that were typed into the forms of a persona, where one was refused.
-#[derive(Default)]
-pub(super) struct TypedPersona {
-    pub(super) contents: Option<VersionedDraft<PersonaDraft>>,
-    pub(super) groups: Option<Vec<GroupId>>,
-    pub(super) plugins: Option<Vec<PluginId>>,
-    pub(super) bases: Option<Vec<KnowledgeBaseId>>,
-}
 
 /// Returns the list of personas.
 pub(super) async fn list_view(page: &PageContext) -> Result<View, ApiError> {
@@ -73,16 +64,16 @@ pub(super) fn new_view(page: &PageContext, draft: PersonaDraft) -> View {
         .section(Section::new("contents", "").form(form))
 }
 
-/// Returns the page of a persona, with what was typed into a refused form.
+/// Returns the page of a persona, with the contents that were typed into a refused form.
 pub(super) async fn persona_view(
     page: &PageContext,
     id: PersonaId,
-    mut typed: TypedPersona,
+    typed: Option<VersionedDraft<PersonaDraft>>,
 ) -> Result<View, ApiError> {
     let persona = page.run(|api| async move { api.personas.find(id).await }).await?;
     let path = format!("admin/personas/{id}");
     let name = persona.content.name.clone();
-    let contents = typed.contents.take().unwrap_or_else(|| VersionedDraft {
+    let contents = typed.unwrap_or_else(|| VersionedDraft {
         version: Some(persona.updated_at),
         draft: stored_draft(persona),
     });
@@ -92,7 +83,7 @@ pub(super) async fn persona_view(
     let mut view = View::new(name)
         .below(page.t(TITLE), "admin/personas")
         .section(Section::new("contents", page.t(CONTENTS)).form(save_version));
-    view.sections.extend(bindings_sections(page, id, typed).await?);
+    view.sections.extend(bindings_sections(page, id).await?);
 
     Ok(view.section(
         Section::new("delete", page.t(DELETE_PERSONA)).intro(page.t(DELETE_HINT)).form(delete),

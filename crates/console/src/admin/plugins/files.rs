@@ -6,7 +6,7 @@ use pia_web::{ApiError, PathId, Route};
 
 use super::super::policies::licensed_form;
 use super::finish_change;
-use super::view::{TypedPlugin, package_field};
+use super::view::package_field;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ask_for_upload_proof;
@@ -40,7 +40,7 @@ async fn upload_package(page: PageContext, PathId(id): PathId, form: UploadForm)
         return Ok(question);
     }
     let result = submit_package(&page, PluginId(id), form).await;
-    finish_change(&page, PluginId(id), result, TypedPlugin::default()).await
+    finish_change(&page, PluginId(id), result, None).await
 }
 
 async fn submit_package(
@@ -57,7 +57,7 @@ async fn submit_package(
 
 async fn upload_icon(page: PageContext, PathId(id): PathId, form: UploadForm) -> PageResult {
     let result = submit_icon(&page, PluginId(id), &form).await;
-    finish_change(&page, PluginId(id), result, TypedPlugin::default()).await
+    finish_change(&page, PluginId(id), result, None).await
 }
 
 async fn submit_icon(page: &PageContext, id: PluginId, form: &UploadForm) -> Result<(), ApiError> {
@@ -70,7 +70,7 @@ async fn remove_icon(page: PageContext, PathId(id): PathId, _: FormFields) -> Pa
     let by = page.user();
     let id = PluginId(id);
     let result = page.run(|api| async move { api.plugins.upload_icon(by, id, None).await }).await;
-    finish_change(&page, id, result, TypedPlugin::default()).await
+    finish_change(&page, id, result, None).await
 }
 
 fn chosen_file(page: &PageContext, form: &UploadForm, field: &str) -> Result<Bytes, ApiError> {

@@ -1,24 +1,18 @@
 //! Pages of plugins.
 
-use pia_kernel::{GroupId, PluginId};
+use pia_kernel::PluginId;
 use pia_policy::{PluginContent, PluginDraft, PluginEntry, PublishedPlugin};
 use pia_web::ApiError;
 
 use super::super::bindings::{
-    ACTIVE, CHANGED, GROUPS, INACTIVE, SIZE, VersionedDraft, group_checks, time_cell, with_version,
+    ACTIVE, CHANGED, GROUPS, INACTIVE, SIZE, VersionedDraft, time_cell, with_version,
 };
+use super::super::group_choice::{GrantedGroups, GroupNames};
 use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Section, Text, View, format};
-
-/// Values that were typed into the forms of a plugin, where one was refused.
-#[derive(Default)]
-pub(super) struct TypedPlugin {
-    pub(super) contents: Option<VersionedDraft<PluginDraft>>,
-    pub(super) groups: Option<Vec<GroupId>>,
-}
 
 /// Returns the stored contents of a plugin as values of a form.
 pub(super) fn stored_draft(plugin: PublishedPlugin) -> PluginDraft {
@@ -115,11 +109,11 @@ fn with_fields(page: &PageContext, form: Form, draft: PluginDraft) -> Form {
         .field(config.rows(12).hint(page.t(CONFIG_HINT)).optional())
 }
 
-/// Returns the page of a plugin, with what was typed into a refused form.
+/// Returns the page of a plugin, with the contents that were typed into a refused form.
 pub(super) async fn plugin_view(
     page: &PageContext,
     id: PluginId,
-    typed: TypedPlugin,
+    typed: Option<VersionedDraft<PluginDraft>>,
 ) -> Result<View, ApiError> {
     let plugin = page.run(|api| async move { api.plugins.find(id).await }).await?;
     let path = format!("admin/plugins/{id}");
@@ -131,12 +125,12 @@ pub(super) async fn plugin_view(
         view = view.intro(page.t(BUILT_IN_INTRO));
     } else {
         view = view.section(package_section(page, &plugin, &path));
-        view = view.section(groups_section(page, id, &path, typed.groups).await?);
+        view = view.section(groups_section(page, id, &path).await?);
         view = view.section(icon_section(page, &plugin, &path));
     }
 
     let is_built_in = plugin.is_built_in;
-    let contents = typed.contents.unwrap_or_else(|| VersionedDraft {
+    let contents = typed.unwrap_or_else(|| VersionedDraft {
         version: Some(plugin.updated_at),
         draft: stored_draft(plugin),
     });
@@ -191,16 +185,15 @@ pub(super) fn package_field(page: &PageContext) -> Field {
     Field::file("package", page.t(PACKAGE), ".cab")
 }
 
-async fn groups_section(
-    page: &PageContext,
-    id: PluginId,
-    path: &str,
-    typed_groups: Option<Vec<GroupId>>,
-) -> Result<Section, ApiError> {
+async fn groups_section(page: &PageContext, id: PluginId, path: &str) -> Result<Section, ApiError> {
     let assigned_groups = page.run(|api| async move { api.plugins.groups_of(id).await }).await?;
-    let groups = group_checks(page, &typed_groups.unwrap_or(assigned_groups)).await?;
-    let form = Form::new(format!("{path}/groups"), page.t(common::SAVE)).field(groups);
-    Ok(Section::new("groups", page.t(GROUPS)).intro(page.t(GROUPS_INTRO)).form(form))
+    let granted_groups = GrantedGroups {
+        title: GROUPS,
+        intro: GROUPS_INTRO,
+        path: format!("{path}/groups"),
+        granted: &assigned_groups,
+    };
+    Ok(GroupNames::load(page).await?.section(page, granted_groups))
 }
 
 fn icon_section(page: &PageContext, plugin: &PublishedPlugin, path: &str) -> Section {

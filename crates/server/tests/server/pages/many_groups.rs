@@ -1,10 +1,14 @@
 //! Forms for choosing a group, on a server with 10,000 groups.
 
-use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::console::Console;
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_testkit::databases::TestDatabase;
+use serde_json::{Value, json};
 
-use super::form;
 use super::visitor::{ADA, Visitor, start_with_admin};
+use super::{form, planted};
+
+const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
 
 /// Statement that adds 10,000 groups.
 const MANY_GROUPS: &str = "
@@ -78,4 +82,106 @@ async fn someone_is_invited_to_one_of_many_groups_by_its_name() {
     assert!(invited.text().contains(">Team 9999</td>"), "{}", invited.text());
     assert_eq!(app.count("invitations").await, 2);
     assert_eq!(app.count("invitations WHERE group_id IS NULL").await, 1);
+}
+
+/// Page with the groups that something is granted to.
+struct Grants {
+    page: String,
+    /// Path of the form that changes the groups.
+    form: String,
+    /// Table of the grants.
+    table: &'static str,
+}
+
+impl Grants {
+    fn new(page: String, form: &str, table: &'static str) -> Self {
+        let form = format!("{page}/{form}");
+        Self { page, form, table }
+    }
+
+    /// Sends the form with a field.
+    async fn change(&self, ada: &Visitor<'_>, field: &str, value: &str) -> u16 {
+        let body = form(&[("csrfToken", &ada.csrf_token().await), (field, value)]);
+        ada.post(&self.form, &[], &body).await.status
+    }
+}
+
+/// Creates one of each that is granted to groups.
+async fn create_grants(console: &Console) -> Vec<Grants> {
+    let create = async |path: &str, body: Value| {
+        let created = console.write("POST", &format!("/api/admin/{path}"), body).await;
+        assert_eq!(created.status, 201, "{path}: {}", created.text());
+        let id = ["id", "connectorId"].iter().find_map(|it| created.body[*it].as_str());
+        id.expect("an id").to_owned()
+    };
+    let configuration = json!({ "transport": "stdio", "command": "search" }).to_string();
+    let persona = json!({ "name": "Editor", "systemPrompt": "Edit." });
+    let plugin = json!({ "kind": "mcp_server", "name": "Search", "configJson": configuration });
+    let connector = json!({ "name": "Robots", "groupIds": [] });
+    let base = json!({ "name": "Travel", "groupId": DEFAULT_GROUP });
+
+    let persona = create("managed-personas", persona).await;
+    let plugin = create("plugins", plugin).await;
+    let connector = create("connectors", connector).await;
+    let base = create("knowledge-bases", base).await;
+    let operators = console.get("/api/admin/operators").await.body;
+    let operator = operators[0]["id"].as_str().expect("an id");
+
+    vec![
+        Grants::new(format!("/admin/personas/{persona}"), "groups", "group_personas"),
+        Grants::new(format!("/admin/plugins/{plugin}"), "groups", "group_plugins"),
+        Grants::new(format!("/admin/connectors/{connector}"), "groups", "connector_groups"),
+        Grants::new(format!("/admin/operators/{operator}"), "groups", "operator_groups"),
+        Grants {
+            page: format!("/admin/knowledge/{base}/settings"),
+            ..Grants::new(format!("/admin/knowledge/{base}"), "share", "knowledge_base_groups")
+        },
+    ]
+}
+
+/// Adds two groups to a page, and removes the first of them.
+async fn check_grants(app: &TestApp, ada: &Visitor<'_>, grants: &Grants) {
+    let path = &grants.form;
+    let count_before = app.count(grants.table).await;
+    let unknown = grants.change(ada, "addedGroup", "Team X").await;
+    let added = grants.change(ada, "addedGroup", "team 1").await;
+    let added_next = grants.change(ada, "addedGroup", " TEAM 2 ").await;
+    let added_again = grants.change(ada, "addedGroup", "Team 2").await;
+    let unchanged = grants.change(ada, "addedGroup", "").await;
+    let count = app.count(grants.table).await;
+    let page = ada.get(&grants.page).await.text();
+    let (_, after) = page.split_once("name=\"removedGroup\" value=\"").expect("a group");
+    let first_group = after.split('"').next().expect("a value");
+    let removed = grants.change(ada, "removedGroup", first_group).await;
+    let page_after = ada.get(&grants.page).await.text();
+
+    assert_eq!(unknown, 400, "{path}");
+    assert_eq!([added, added_next, added_again, unchanged, removed], [303; 5], "{path}");
+    assert_eq!(count, count_before + 2, "{path}");
+    assert_eq!(app.count(grants.table).await, count_before + 1, "{path}");
+    assert!((200..300).contains(&count_options(&page)), "{path}: {page}");
+    assert!(page.contains(">Team 1</a>") && page.contains(">Team 2</a>"), "{path}: {page}");
+    assert!(!page_after.contains(">Team 1</a>"), "{path}: {page_after}");
+    assert!(page_after.contains(">Team 2</a>"), "{path}: {page_after}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contents_are_granted_to_some_of_many_groups_by_their_names() {
+    let upstream = planted::upstream("Fine.").await;
+    let app = start_with_admin(planted::with_everything(TestDatabase::sqlite(), &upstream)).await;
+    let console = Console::open(&app, ADA).await;
+    let all_grants = create_grants(&console).await;
+    app.execute(MANY_GROUPS).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    for grants in &all_grants {
+        check_grants(&app, &ada, grants).await;
+    }
+
+    let token = ada.csrf_token().await;
+    let new = form(&[("csrfToken", &token), ("name", "Hands"), ("addedGroup", "team 3")]);
+    let created = ada.post("/admin/connectors", &[], &new).await;
+    let of_group = "group_id IN (SELECT id FROM user_groups WHERE name = 'Team 3')";
+    assert_eq!(created.status, 200, "{}", created.text());
+    assert_eq!(app.count(&format!("connector_groups WHERE {of_group}")).await, 1);
 }
