@@ -68,7 +68,7 @@ async fn revoke(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
     let revoked = page
         .run(|api| async move { api.connectors.revoke_tokens(by, ConnectorId(id), None).await })
         .await;
-    finish(&page, ConnectorId(id), revoked, "revoked").await
+    finish_revocation(&page, ConnectorId(id), revoked).await
 }
 
 async fn revoke_one(page: PageContext, path: PathPart, _: ProvedForm) -> PageResult {
@@ -78,7 +78,7 @@ async fn revoke_one(page: PageContext, path: PathPart, _: ProvedForm) -> PageRes
     let token = Some(ConnectorTokenId(part));
     let revoked =
         page.run(|api| async move { api.connectors.revoke_tokens(by, id, token).await }).await;
-    finish(&page, id, revoked, "revoked").await
+    finish_revocation(&page, id, revoked).await
 }
 
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
@@ -87,14 +87,13 @@ async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
     page.done("admin/connectors", "deleted")
 }
 
-async fn finish(
+async fn finish_revocation(
     page: &PageContext,
     id: ConnectorId,
     result: Result<(), ApiError>,
-    done: &str,
 ) -> PageResult {
     match result {
-        Ok(()) => page.done(&format!("admin/connectors/{id}"), done),
+        Ok(()) => page.done(&format!("admin/connectors/{id}"), "revoked"),
         Err(err) => page.refuse(connector_view(page, id).await?, err),
     }
 }

@@ -33,8 +33,10 @@ async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
 
 async fn update(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     let operator = find(&page, OperatorId(id)).await?;
-    let updated = submit(&page, &operator, &form).await;
-    finish(&page, id, updated, Some(&form)).await
+    match submit(&page, &operator, &form).await {
+        Ok(()) => page.done(&format!("admin/operators/{id}"), "saved"),
+        Err(err) => page.refuse(operator_view(&page, id, Some(&form)).await?, err),
+    }
 }
 
 /// Changes an operator as typed in a form.
@@ -79,18 +81,6 @@ async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
     match result {
         Ok(()) => page.done("admin/operators", "deleted"),
         Err(err) => page.refuse(operator_view(&page, id, None).await?, err),
-    }
-}
-
-async fn finish(
-    page: &PageContext,
-    id: Uuid,
-    changed: Result<(), ApiError>,
-    form: Option<&FormFields>,
-) -> PageResult {
-    match changed {
-        Ok(()) => page.done(&format!("admin/operators/{id}"), "saved"),
-        Err(err) => page.refuse(operator_view(page, id, form).await?, err),
     }
 }
 
