@@ -15,8 +15,8 @@ use pia_assignments::{Operator, OperatorChangeOutcome, OperatorStore, OperatorUp
 use pia_kernel::{GroupId, OperatorId, SideEffects, Unavailable, UserId};
 use pia_storage::schema::{accounts, operator_groups, operators, user_groups};
 use pia_storage::{
-    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, lock_row, on_conn,
-    with_ids,
+    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, ids_without, in_tx,
+    lock_row, on_conn, with_ids,
 };
 use serde_json::{Value, json};
 
@@ -113,14 +113,17 @@ connection_trait! {
                 .select(user_groups::id)
                 .load(self)
                 .await?;
-            if groups.iter().any(|it| !known_groups.contains(it)) {
+            if !ids_without(groups, &known_groups).is_empty() {
                 return Ok(false);
             }
 
-            let of_operator = operator_groups::operator_id.eq(operator);
-            diesel::delete(operator_groups::table.filter(of_operator)).execute(self).await?;
+            let own = operator_groups::table.filter(operator_groups::operator_id.eq(operator));
+            let before: Vec<DbUid> = own.select(operator_groups::group_id).load(self).await?;
+            let removed = ids_without(&before, groups);
+            let removed_grants = own.filter(operator_groups::group_id.eq_any(&removed));
+            diesel::delete(removed_grants).execute(self).await?;
 
-            for group in known_groups {
+            for group in ids_without(&known_groups, &before) {
                 let row =
                     (operator_groups::operator_id.eq(operator), operator_groups::group_id.eq(group));
                 diesel::insert_into(operator_groups::table).values(row).execute(self).await?;

@@ -8,7 +8,7 @@ use pia_pods::NewConnectorToken;
 use pia_storage::schema::{
     connector_groups, connector_tokens, connectors, operator_groups, operators, user_groups,
 };
-use pia_storage::{DbError, DbInstant, DbUid, connection_trait};
+use pia_storage::{DbError, DbInstant, DbUid, connection_trait, ids_without};
 
 #[derive(Debug, Queryable, Selectable)]
 #[diesel(table_name = connectors)]
@@ -30,7 +30,7 @@ connection_trait! {
                 .select(user_groups::id)
                 .load(self)
                 .await?;
-            Ok(groups.iter().all(|it| known.contains(it)))
+            Ok(ids_without(groups, &known).is_empty())
         }
 
         /// Replaces the groups of a connector and of its operator.

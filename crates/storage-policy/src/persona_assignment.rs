@@ -3,6 +3,8 @@
 //! Two quotas of every group are checked, under the lock of the catalogue: its personas,
 //! and the bases that it would search.
 
+use std::collections::HashMap;
+
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
@@ -11,7 +13,7 @@ use pia_policy::PersonaAssignmentOutcome;
 use pia_storage::schema::{
     group_personas, group_settings, managed_personas, persona_knowledge_bases, user_groups,
 };
-use pia_storage::{CheckBaseQuota, DbError, DbUid, ExceededBases, connection_trait};
+use pia_storage::{CheckBaseQuota, DbError, DbUid, ExceededBases, connection_trait, ids_without};
 
 /// Group with its own maximum number of managed personas, if any.
 #[derive(Queryable)]
@@ -62,9 +64,10 @@ connection_trait! {
         ) -> Result<Option<PersonaAssignmentOutcome>, DbError> {
             let ids: Vec<DbUid> = groups.iter().map(|it| it.id).collect();
             let counts: Vec<(DbUid, i64)> = other_personas!(&ids, persona).load(self).await?;
+            let counts: HashMap<_, _> = counts.into_iter().collect();
             for group in groups {
                 let limit = group.own_limit.unwrap_or(default_limit);
-                let count = counts.iter().find(|it| it.0 == group.id).map_or(0, |it| it.1);
+                let count = counts.get(&group.id).copied().unwrap_or_default();
                 if count >= limit {
                     let group = group.name.clone();
                     return Ok(Some(PersonaAssignmentOutcome::QuotaExceeded { group, limit }));
@@ -110,7 +113,7 @@ connection_trait! {
                 .filter(group_personas::group_id.ne_all(groups));
             diesel::delete(withdrawn_assignments).execute(self).await?;
 
-            for group in groups.iter().filter(|it| !previous_groups.contains(it)) {
+            for group in ids_without(groups, previous_groups) {
                 let assignment = (
                     group_personas::group_id.eq(group),
                     group_personas::persona_id.eq(DbUid(persona.0)),

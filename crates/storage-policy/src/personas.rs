@@ -2,7 +2,7 @@
 //!
 //! The steps of an assignment to groups are in `persona_assignment.rs`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,7 +16,8 @@ use pia_policy::{
 };
 use pia_storage::schema::{group_personas, managed_personas, persona_plugins, plugins};
 use pia_storage::{
-    CatalogueVersion, Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn, with_ids,
+    CatalogueVersion, Database, DbInstant, DbUid, WriteEffects, ids_without, in_tx, on_conn,
+    with_ids,
 };
 
 use crate::persona_assignment::{AssignPersona, GroupQuota};
@@ -237,14 +238,15 @@ impl PersonaStore for SqlManagedPersonas {
             }
 
             let known_groups = conn.group_quotas(&ids).await?;
-            let unknown_group = ids.iter().find(|id| known_groups.iter().all(|it| it.id != **id));
-            if let Some(unknown_group) = unknown_group {
+            let known_ids: Vec<_> = known_groups.iter().map(|it| it.id).collect();
+            if let Some(unknown_group) = ids_without(&ids, &known_ids).first() {
                 return Ok(PersonaAssignmentOutcome::UnknownGroup(GroupId(unknown_group.0)));
             }
 
             let before: Vec<DbUid> = assigned_groups.load(conn).await?;
+            let new_ids: HashSet<_> = ids_without(&ids, &before).into_iter().collect();
             let new_groups: Vec<GroupQuota> =
-                known_groups.into_iter().filter(|it| !before.contains(&it.id)).collect();
+                known_groups.into_iter().filter(|it| new_ids.contains(&it.id)).collect();
             let refusal = conn.exceeded_personas(persona, &new_groups, defaults.personas).await?;
             if let Some(refusal) = refusal {
                 return Ok(refusal);

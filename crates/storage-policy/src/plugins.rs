@@ -20,7 +20,8 @@ use pia_storage::schema::{
     group_plugins, plugin_icons, plugin_packages, plugins, trusted_certificates, user_groups,
 };
 use pia_storage::{
-    CatalogueVersion, Database, DbInstant, DbUid, WriteEffects, in_tx, on_conn, with_ids,
+    CatalogueVersion, Database, DbInstant, DbUid, WriteEffects, ids_without, in_tx, on_conn,
+    with_ids,
 };
 
 use crate::plugin_row::{PluginContentRow, PluginRow};
@@ -241,14 +242,16 @@ impl PluginStore for SqlPlugins {
                 .select(user_groups::id)
                 .load(conn)
                 .await?;
-            if let Some(unknown) = ids.iter().find(|it| !known_groups.contains(it)) {
+            if let Some(unknown) = ids_without(&ids, &known_groups).first() {
                 return Ok(PluginChangeOutcome::UnknownGroup(GroupId(unknown.0)));
             }
 
             let before: Vec<DbUid> = assignments.select(group_plugins::group_id).load(conn).await?;
-            diesel::delete(assignments).execute(conn).await?;
+            let removed = ids_without(&before, &ids);
+            let removed_assignments = assignments.filter(group_plugins::group_id.eq_any(&removed));
+            diesel::delete(removed_assignments).execute(conn).await?;
 
-            for id in &ids {
+            for id in ids_without(&ids, &before) {
                 let assignment =
                     (group_plugins::group_id.eq(id), group_plugins::plugin_id.eq(DbUid(plugin.0)));
                 diesel::insert_into(group_plugins::table).values(assignment).execute(conn).await?;

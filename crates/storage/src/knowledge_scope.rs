@@ -40,7 +40,9 @@ connection_trait! {
             replaced: Option<DbUid>,
             default_limit: i64,
         ) -> Result<Option<ExceededBases>, DbError> {
-            let groups: Vec<DbUid> = added.iter().map(|it| it.0).collect();
+            // SQLite limits the number of parameters, so each group is one.
+            let distinct_groups: BTreeSet<_> = added.iter().map(|it| it.0.0).collect();
+            let groups: Vec<DbUid> = distinct_groups.into_iter().map(DbUid).collect();
             let owned = knowledge_bases::table
                 .filter(knowledge_bases::group_id.eq_any(&groups))
                 .select((knowledge_bases::group_id, knowledge_bases::id));

@@ -54,7 +54,9 @@ pub use catalogue_version::CatalogueVersion;
 pub use connect::{DatabaseOptions, Synchronous};
 pub use cte_batch::CteBatch;
 pub use db::Database;
-pub use effects::{AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects, with_ids};
+pub use effects::{
+    AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects, ids_without, with_ids,
+};
 pub use error::{DbError, OpenDatabaseError, ReadinessError, StartupError, TargetError};
 pub use knowledge_scope::{CheckBaseQuota, ExceededBases};
 pub use ledger::{Ledger, TakeLedger, fresh_epoch, storage_use};

@@ -12,8 +12,8 @@ use pia_storage::schema::{
     persona_knowledge_bases, user_groups,
 };
 use pia_storage::{
-    CatalogueVersion, CheckBaseQuota, Database, DbError, DbUid, WriteEffects, in_tx, on_conn,
-    with_ids,
+    CatalogueVersion, CheckBaseQuota, Database, DbError, DbUid, WriteEffects, ids_without, in_tx,
+    on_conn, with_ids,
 };
 
 use super::quota_outcome;
@@ -51,7 +51,7 @@ pub(super) async fn share(
             .select(user_groups::id)
             .load(conn)
             .await?;
-        if let Some(unknown) = ids.iter().find(|it| !known_groups.contains(it)) {
+        if let Some(unknown) = ids_without(&ids, &known_groups).first() {
             return Ok(BaseChangeOutcome::UnknownGroup(GroupId(unknown.0)));
         }
 
@@ -62,9 +62,11 @@ pub(super) async fn share(
 
         let before: Vec<DbUid> =
             bindings.select(knowledge_base_groups::group_id).load(conn).await?;
-        diesel::delete(bindings).execute(conn).await?;
+        let removed = ids_without(&before, &ids);
+        let removed_bindings = bindings.filter(knowledge_base_groups::group_id.eq_any(&removed));
+        diesel::delete(removed_bindings).execute(conn).await?;
 
-        for group in &ids {
+        for group in ids_without(&ids, &before) {
             let new_binding =
                 (knowledge_base_groups::base_id.eq(id), knowledge_base_groups::group_id.eq(group));
             diesel::insert_into(knowledge_base_groups::table)

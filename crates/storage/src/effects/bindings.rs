@@ -1,5 +1,7 @@
 //! Ids that are bound to an entry, in the audit log.
 
+use std::collections::HashSet;
+
 use pia_kernel::SideEffects;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -20,6 +22,12 @@ pub fn with_ids(
     effects.with_changes(Some(&ids_or_count(name, before)), Some(&ids_or_count(name, after)))
 }
 
+/// Returns those of the ids that the others do not contain, in order.
+pub fn ids_without(ids: &[DbUid], others: &[DbUid]) -> Vec<DbUid> {
+    let others: HashSet<_> = others.iter().collect();
+    ids.iter().copied().filter(|it| !others.contains(it)).collect()
+}
+
 fn ids_or_count(name: &str, ids: &[DbUid]) -> Value {
     let mut sorted: Vec<Uuid> = ids.iter().map(|it| it.0).collect();
     sorted.sort();
@@ -27,4 +35,17 @@ fn ids_or_count(name: &str, ids: &[DbUid]) -> Value {
         return json!({ name: { "count": sorted.len() } });
     }
     json!({ name: sorted })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_others_contain_are_left_out() {
+        let ids = [3, 1, 2].map(|it| DbUid(Uuid::from_u128(it)));
+        let others = [1, 4].map(|it| DbUid(Uuid::from_u128(it)));
+
+        assert_eq!(ids_without(&ids, &others), [ids[0], ids[2]]);
+    }
 }
