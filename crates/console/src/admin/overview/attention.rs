@@ -36,7 +36,8 @@ pub(super) async fn section(
     let licence = page.gates()?.licence.get();
     let mut problems = page.api.problems(&licence).await?;
     problems.sort_by_key(|it| !it.is_critical());
-    let facts: Vec<_> = problems.iter().filter_map(|it| fact(page, groups, it)).collect();
+    let all_facts = problems.iter().filter_map(|it| fact(page, groups, it));
+    let facts: Vec<_> = all_facts.take(MAX_PROBLEMS).collect();
     let steps = open_steps(page, groups.len()).await?;
     let section = Section::new("attention", page.t(TITLE));
     if facts.is_empty() && steps.is_none() {
@@ -44,7 +45,7 @@ pub(super) async fn section(
     }
 
     let steps_fact = steps.map(|cell| (page.t(first_steps::TITLE).to_owned(), cell));
-    let displayed_facts = facts.into_iter().take(MAX_PROBLEMS).chain(steps_fact);
+    let displayed_facts = facts.into_iter().chain(steps_fact);
 
     Ok(section.intro(page.t(THIS_INSTANCE)).facts(displayed_facts))
 }
