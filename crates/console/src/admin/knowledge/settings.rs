@@ -18,7 +18,7 @@ pub(super) fn routes() -> Vec<Route> {
         manager_page("/admin/knowledge/{id}/settings", |it| it.to(show)),
         manager_form("/admin/knowledge/{id}/prompt", |it| it.to(set_prompt)),
         admin_form("/admin/knowledge/{id}/rename", |it| it.to(rename)),
-        admin_form("/admin/knowledge/{id}/share", |it| it.to(share)),
+        admin_form("/admin/knowledge/{id}/settings/share", |it| it.to(share)),
         admin_form("/admin/knowledge/{id}/delete", |it| it.to(delete)),
     ]
 }
@@ -119,7 +119,7 @@ async fn settings_view(
     let sharing_groups = GrantedGroups {
         title: SHARE,
         intro: SHARE_INTRO,
-        path: format!("{path}/share"),
+        path: format!("{path}/settings/share"),
         granted: &entry.shared_with,
     };
     let delete = Form::new(format!("{path}/delete"), page.t(DELETE_BASE)).danger();

@@ -132,10 +132,7 @@ async fn create_grants(console: &Console) -> Vec<Grants> {
         Grants::new(format!("/admin/plugins/{plugin}"), "groups", "group_plugins"),
         Grants::new(format!("/admin/connectors/{connector}"), "groups", "connector_groups"),
         Grants::new(format!("/admin/operators/{operator}"), "groups", "operator_groups"),
-        Grants {
-            page: format!("/admin/knowledge/{base}/settings"),
-            ..Grants::new(format!("/admin/knowledge/{base}"), "share", "knowledge_base_groups")
-        },
+        Grants::new(format!("/admin/knowledge/{base}/settings"), "share", "knowledge_base_groups"),
     ]
 }
 
@@ -184,4 +181,39 @@ async fn contents_are_granted_to_some_of_many_groups_by_their_names() {
     let of_group = "group_id IN (SELECT id FROM user_groups WHERE name = 'Team 3')";
     assert_eq!(created.status, 200, "{}", created.text());
     assert_eq!(app.count(&format!("connector_groups WHERE {of_group}")).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_and_a_base_belong_to_one_of_many_groups_by_its_name() {
+    let upstream = planted::upstream("Fine.").await;
+    let app = start_with_admin(planted::with_everything(TestDatabase::sqlite(), &upstream)).await;
+    let console = Console::open(&app, ADA).await;
+    let document = json!({ "enforce": { "theme": "dark" } }).to_string();
+    let draft = json!({ "name": "Strict", "document": document });
+    let policy = console.write("POST", "/api/admin/client-policies", draft).await.body;
+    let page = format!("/admin/policies/{}", policy["id"].as_str().expect("an id"));
+    app.execute(MANY_GROUPS).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+    let send = async |path: &str, field: &str, group: &str| {
+        let body = form(&[("csrfToken", &token), ("name", "Travel"), (field, group)]);
+        ada.post(path, &[], &body).await
+    };
+
+    let publish = format!("{page}/publish");
+    let unpublished = send(&publish, "group", "Team X").await;
+    let published = send(&publish, "group", "team 7").await;
+    let policy_page = ada.get(&page).await.text();
+    let without_owner = send("/admin/knowledge", "groupId", "Team X").await;
+    let created = send("/admin/knowledge", "groupId", "TEAM 7").await;
+
+    for refused in [&unpublished, &without_owner] {
+        assert_eq!(refused.status, 400, "{}", refused.text());
+        assert!(refused.text().contains("No group has this name."), "{}", refused.text());
+        assert!(refused.text().contains("value=\"Team X\""), "{}", refused.text());
+    }
+    assert_eq!((published.status, created.status), (303, 303), "{}", created.text());
+    assert!(policy_page.contains(">Team 7</a>"), "{policy_page}");
+    let of_group = "group_id IN (SELECT id FROM user_groups WHERE name = 'Team 7')";
+    assert_eq!(app.count(&format!("knowledge_bases WHERE {of_group}")).await, 1);
 }

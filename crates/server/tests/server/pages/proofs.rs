@@ -99,7 +99,7 @@ const FORMS: &str = "
     never     /admin/knowledge/{id}/questions/{question}/delete
     never     /admin/knowledge/{id}/rename
     never     /admin/knowledge/{id}/search
-    never     /admin/knowledge/{id}/share
+    never     /admin/knowledge/{id}/settings/share
     always    /admin/licence
     never     /admin/mail/test
     always    /admin/mail/{id}/discard
