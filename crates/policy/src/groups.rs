@@ -97,6 +97,11 @@ impl Groups {
         self.store.all().await
     }
 
+    /// Returns the ids and names of all groups, in the same order.
+    pub async fn names(&self) -> Result<Vec<(GroupId, String)>, Unavailable> {
+        self.store.names().await
+    }
+
     /// Returns a group.
     pub async fn find(&self, group: GroupId) -> Result<GroupEntry, GroupError> {
         self.store.find(group).await?.ok_or(GroupError::Unknown)

@@ -147,6 +147,15 @@ impl GroupStore for SqlGroups {
         Ok(entries.collect())
     }
 
+    async fn names(&self) -> Result<Vec<(GroupId, String)>, Unavailable> {
+        let groups = user_groups::table
+            .order((user_groups::is_default.desc(), user_groups::name_folded))
+            .select((user_groups::id, user_groups::name));
+        let rows: Vec<(DbUid, String)> =
+            on_conn!(self.db.reader(), |conn| groups.load(conn).await?)?;
+        Ok(rows.into_iter().map(|(id, name)| (GroupId(id.0), name)).collect())
+    }
+
     async fn find(&self, group: GroupId) -> Result<Option<GroupEntry>, Unavailable> {
         let group = user_groups::table.find(DbUid(group.0));
         let row: Option<GroupRow> = on_conn!(self.db.reader(), |conn| {

@@ -45,9 +45,8 @@ pub(super) struct GrantedGroups<'a> {
 impl GroupNames {
     /// Loads the names.
     pub(super) async fn load(page: &PageContext) -> Result<Self, ApiError> {
-        let entries = page.run(|api| async move { api.groups.list().await }).await?;
-        let groups = entries.into_iter().map(|it| (it.group.id, it.group.name.as_str().to_owned()));
-        Ok(Self::new(groups.collect()))
+        let groups = page.run(|api| async move { api.groups.names().await }).await?;
+        Ok(Self::new(groups))
     }
 
     fn new(groups: Vec<(GroupId, String)>) -> Self {

@@ -22,6 +22,9 @@ pub trait GroupStore: Send + Sync {
     /// Loads all groups: the default group first, then by name without regard to case.
     async fn all(&self) -> Result<Vec<GroupEntry>, Unavailable>;
 
+    /// Loads the ids and names of all groups, in the same order.
+    async fn names(&self) -> Result<Vec<(GroupId, String)>, Unavailable>;
+
     /// Loads a group.
     async fn find(&self, group: GroupId) -> Result<Option<GroupEntry>, Unavailable>;
 

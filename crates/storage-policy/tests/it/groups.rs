@@ -41,10 +41,14 @@ async fn groups_are_listed_with_their_members_the_default_one_first(db: Database
     groups.put(user, zoo, nothing()).await.unwrap();
 
     let listed_groups = groups.all().await.unwrap();
+    let listed_names = groups.names().await.unwrap();
 
     let names: Vec<_> =
         listed_groups.iter().map(|it| (it.group.name.as_str(), it.members)).collect();
     assert_eq!(names, [("Default", 1), ("aardvarks", 0), ("Zoo", 1)]);
+    let expected_names =
+        listed_groups.iter().map(|it| (it.group.id, it.group.name.as_str().to_owned()));
+    assert_eq!(listed_names, expected_names.collect::<Vec<_>>());
     assert!(listed_groups[0].group.is_default && listed_groups[0].group.id == DEFAULT);
     assert_eq!(listed_groups[2].group.id, zoo);
     assert_eq!(listed_groups[2].group.created_at, START);
