@@ -176,7 +176,7 @@ async fn finish(
 }
 
 async fn steps_view(page: &PageContext) -> Result<View, ApiError> {
-    let group_count = page.run(|api| async move { api.groups.list().await }).await?.len();
+    let group_count = page.run(|api| async move { api.groups.names().await }).await?.len();
     let steps = list_steps(page, &ServerState::load(page, group_count).await?)?;
 
     let row = |it: &FirstStep| {
