@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use pia_kernel::GroupId;
+use pia_kernel::{GroupId, Language};
 use pia_policy::GroupError;
 use pia_web::ApiError;
 use uuid::Uuid;
@@ -16,10 +16,12 @@ use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::texts::field_errors::field_error;
 use crate::ui::form::SelectOption;
-use crate::ui::{Cell, Field, Form, Row, Section, Text};
+use crate::ui::{Cell, Field, Form, Row, Section, Text, format};
 
 /// Maximum number of groups that a form offers.
 const MAX_OPTIONS: usize = 200;
+/// Maximum number of groups that a cell names.
+const MAX_NAMES: usize = 10;
 /// Field with the checked groups.
 const CHECKED: &str = "groupIds";
 /// Field with the name of a group that is added.
@@ -65,10 +67,15 @@ impl GroupNames {
         self.groups.is_empty()
     }
 
-    /// Returns the names of these groups, in one line.
-    pub(super) fn of(&self, groups: &[GroupId]) -> String {
+    /// Returns the names of the first of these groups and the number of the others, in one line.
+    pub(super) fn of(&self, language: Language, groups: &[GroupId]) -> String {
         let names: Vec<_> = self.in_order(groups).into_iter().map(|it| self.name(it)).collect();
-        names.join(", ")
+        let (first_names, others) = names.split_at(names.len().min(MAX_NAMES));
+        let line = first_names.join(", ");
+        match others.len() {
+            0 => line,
+            count => AND_MORE.fill(language, &[&line, &format::number(language, count as u64)]),
+        }
     }
 
     /// Returns the field that chooses one group: a selection, or the name. It may stay empty if
@@ -238,6 +245,7 @@ pub(super) const GROUPS: Text = Text::new("Groups", "Gruppen");
 pub(super) const UNKNOWN_GROUP: Text =
     Text::new("No group has this name.", "Keine Gruppe hat diesen Namen.");
 const GROUP: Text = Text::new("Group", "Gruppe");
+const AND_MORE: Text = Text::new("{} and {} more", "{} und {} weitere");
 const NO_GROUPS: Text = Text::new("No groups yet.", "Noch keine Gruppen.");
 const ADD: Text = Text::new("Add group", "Gruppe hinzufügen");
 const REMOVE: Text = Text::new("Remove", "Entfernen");
@@ -282,9 +290,19 @@ mod tests {
     }
 
     #[test]
+    fn a_cell_names_the_first_of_many_groups() {
+        let all = groups(12);
+        let ids: Vec<_> = all.groups.iter().map(|it| it.0).collect();
+
+        assert!(all.of(Language::En, &ids).ends_with(", Team 9, Team 10 and 2 more"));
+        assert!(all.of(Language::De, &ids).ends_with(", Team 10 und 2 weitere"));
+        assert!(all.of(Language::De, &ids[..10]).ends_with(", Team 10"));
+    }
+
+    #[test]
     fn granted_groups_are_named_in_the_order_of_all() {
         let ids = [3, 9, 1].map(|it| GroupId(Uuid::from_u128(it)));
 
-        assert_eq!(groups(3).of(&ids), "Team 1, Team 3");
+        assert_eq!(groups(3).of(Language::En, &ids), "Team 1, Team 3");
     }
 }

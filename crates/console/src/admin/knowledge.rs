@@ -169,8 +169,8 @@ fn base_row(entry: &KnowledgeBaseEntry, cells: Vec<Cell>) -> Row {
 fn admin_row(page: &PageContext, entry: &KnowledgeBaseEntry, groups: &GroupNames) -> Row {
     let cells = vec![
         name_cell(entry),
-        Cell::text(groups.of(&[entry.base.owner])),
-        Cell::text(groups.of(&entry.shared_with)),
+        Cell::text(groups.name(entry.base.owner)),
+        Cell::text(groups.of(page.language, &entry.shared_with)),
         documents_cell(page, entry),
         day_cell(page, entry.base.created_at),
     ];
