@@ -25,8 +25,8 @@ const MANY_ACCOUNTS: &str = "
         SELECT randomblob(16), 'user' || n || '@example.org', 'user' || n || '@example.org', 'local',
             0, at FROM numbers;";
 
-/// Lists of people and of what the server records.
-const RECORDS: [&str; 8] = [
+/// Lists of people, of what the server records, and of the groups of a persona.
+const RECORDS: [&str; 9] = [
     "/admin/users",
     "/admin/invitations",
     "/admin/devices",
@@ -35,6 +35,7 @@ const RECORDS: [&str; 8] = [
     "/admin/mail",
     "/admin/feedback",
     "/admin/usage?by=user",
+    "/admin/personas/018f0000-0000-7000-8000-0000000000bb",
 ];
 /// Statements that add 10,000 rows to each of these lists.
 const MANY_RECORDS: &str = "
@@ -47,6 +48,12 @@ const MANY_RECORDS: &str = "
             created_at, created_at FROM accounts WHERE email LIKE 'user%';
     INSERT INTO user_groups (id, name, name_folded, is_default, created_at)
         SELECT randomblob(16), 'Team ' || n, 'team ' || n, 0, at FROM numbers;
+    INSERT INTO managed_personas (id, name, system_prompt, tool_scope, schema_version, is_active,
+            created_at, updated_at)
+        SELECT x'018f00000000700080000000000000bb', 'Editor', 'Be exact.', 0, 1, 1, created_at,
+            created_at FROM user_groups WHERE is_default;
+    INSERT INTO group_personas (group_id, persona_id)
+        SELECT id, x'018f00000000700080000000000000bb' FROM user_groups;
     INSERT INTO audit_entries (id, at, action, object)
         SELECT randomblob(16), at, 'session.started', 'session:' || n FROM numbers;
     INSERT INTO mails (id, user_id, letter, queued_at, due_at, tries, failed_at, failure)
