@@ -30,6 +30,8 @@ const PURPOSE: &str = "audit-checkpoint";
 const BATCH: i64 = 500;
 /// Number of entries that are verified at once.
 const PAGE: i64 = 1000;
+/// Bound of a query for all later positions, or for any number of rows.
+const UNBOUNDED: i64 = i64::MAX;
 
 /// Chain over the audit log in SQL.
 #[derive(Debug, Clone)]
@@ -48,19 +50,23 @@ impl SqlAuditChain {
     ///
     /// Safe on several instances at once: each entry gets one position.
     pub async fn extend(&self) -> Result<usize, Unavailable> {
+        if !self.has_unchained().await? {
+            return Ok(0);
+        }
+        Ok(self.chain_batch(&self.signer()?).await?)
+    }
+
+    async fn has_unchained(&self) -> Result<bool, DbError> {
         let unchained_query = audit_entries::table
             .filter(audit_entries::position.is_null())
             .select(audit_entries::id)
             .limit(1);
-        let unchained_entry: Result<Option<DbUid>, DbError> =
-            on_conn!(self.db.reader(), |conn| unchained_query.first(conn).await.optional()?);
-        if unchained_entry?.is_none() {
-            return Ok(0);
-        }
-        Ok(self.chain(&self.signer()?).await?)
+        let unchained_entry: Option<DbUid> =
+            on_conn!(self.db.reader(), |conn| unchained_query.first(conn).await.optional()?)?;
+        Ok(unchained_entry.is_some())
     }
 
-    async fn chain(&self, signer: &ServerSigner) -> Result<usize, DbError> {
+    async fn chain_batch(&self, signer: &ServerSigner) -> Result<usize, DbError> {
         let unchained_entries = audit_entries::table
             .filter(audit_entries::position.is_null())
             .order(audit_entries::id)
@@ -78,28 +84,29 @@ impl SqlAuditChain {
                 .first(conn)
                 .await
                 .optional()?;
-            let (mut position, mut link, mut at) = match last_checkpoint {
-                Some(it) => (it.position, it.link, it.at.0),
-                None => (0, ORIGIN.to_vec(), Timestamp::UNIX_EPOCH),
-            };
+            let mut end = last_checkpoint.map_or_else(ChainEnd::origin, ChainEnd::from);
 
             let rows: Vec<ChainRow> =
                 unchained_entries.select(ChainRow::as_select()).load(conn).await?;
             for row in &rows {
-                position += 1;
-                link = row.link(&link, position);
-                at = at.max(row.at.0);
-                let new_values =
-                    (audit_entries::position.eq(position), audit_entries::link.eq(link.clone()));
+                end.append(row);
                 diesel::update(audit_entries::table.find(row.id))
-                    .set(new_values)
+                    .set((
+                        audit_entries::position.eq(end.position),
+                        audit_entries::link.eq(end.link.clone()),
+                    ))
                     .execute(conn)
                     .await?;
             }
+
             if !rows.is_empty() {
-                let end = CheckpointRow::sign(signer, position, link, at);
-                diesel::insert_into(audit_checkpoints::table).values(end).execute(conn).await?;
+                let checkpoint = CheckpointRow::sign(signer, end.position, end.link, end.at);
+                diesel::insert_into(audit_checkpoints::table)
+                    .values(checkpoint)
+                    .execute(conn)
+                    .await?;
             }
+
             Ok(rows.len())
         })
     }
@@ -123,32 +130,31 @@ impl SqlAuditChain {
     ) -> Result<ChainReport, Unavailable> {
         let signer = self.signer()?;
         let exported_row = exported.and_then(AuditCheckpoint::row);
-        let first = self.entries(0, 1).await?.into_iter().next().and_then(|it| it.position);
-        let oldest = self.checkpoints(0, i64::MAX, 1).await?.into_iter().next();
-        let anchor = if first == Some(1) { None } else { oldest };
+        let anchor = self.anchor().await?;
+
         let mut verification = Verification::new(&signer, exported_row.as_ref(), anchor.as_ref());
         if let (Some(unreadable), None) = (exported, &exported_row) {
             verification.report(ChainFault::Forged { position: unreadable.position });
         }
-
         if let Some(row) = anchor.as_ref().filter(|it| it.at.0 >= retained_since) {
             verification.report(ChainFault::DeletedEarly { position: row.position, at: row.at.0 });
         }
 
         loop {
-            let before = verification.position();
-            let rows = self.entries(before, PAGE).await?;
-            let Some(last) = rows.last().and_then(|it| it.position) else { break };
-            let checkpoints = self.checkpoints(before, last, i64::MAX).await?;
+            let verified_position = verification.position();
+            let rows = self.entries(verified_position, PAGE).await?;
+            let Some(last_position) = rows.last().and_then(|it| it.position) else { break };
+            let checkpoints = self.checkpoints(verified_position, last_position, UNBOUNDED).await?;
             verification.check(&rows, &checkpoints);
         }
 
         let later_checkpoints =
-            self.checkpoints(verification.position(), i64::MAX, i64::MAX).await?;
+            self.checkpoints(verification.position(), UNBOUNDED, UNBOUNDED).await?;
         let VerifiedChain { entries, last, faults } = verification.finish(&later_checkpoints);
         let deleted_until = anchor.map(|it| (it.position, it.at.0));
 
-        Ok(ChainReport { entries, waiting: self.waiting().await?, deleted_until, last, faults })
+        let waiting = self.count_unchained().await?;
+        Ok(ChainReport { entries, waiting, deleted_until, last, faults })
     }
 
     /// Deletes entries from before `time`, whole batches of them from the
@@ -196,6 +202,16 @@ impl SqlAuditChain {
         self.db.seal()?.signer(PURPOSE)
     }
 
+    /// Loads the checkpoint behind which the chain continues; `None` if it still has its
+    /// first entry.
+    async fn anchor(&self) -> Result<Option<CheckpointRow>, DbError> {
+        let first_entry = self.entries(0, 1).await?.into_iter().next();
+        if first_entry.and_then(|it| it.position) == Some(1) {
+            return Ok(None);
+        }
+        Ok(self.checkpoints(0, UNBOUNDED, 1).await?.into_iter().next())
+    }
+
     /// Loads checkpoints behind a position, up to another one.
     async fn checkpoints(
         &self,
@@ -222,9 +238,35 @@ impl SqlAuditChain {
         on_conn!(self.db.reader(), |conn| entries.select(ChainRow::as_select()).load(conn).await?)
     }
 
-    async fn waiting(&self) -> Result<u64, DbError> {
+    async fn count_unchained(&self) -> Result<u64, DbError> {
         let unchained = audit_entries::table.filter(audit_entries::position.is_null()).count();
         let count: i64 = on_conn!(self.db.reader(), |conn| unchained.get_result(conn).await?)?;
         Ok(count.unsigned_abs())
+    }
+}
+
+/// End of the chain while entries are appended to it.
+struct ChainEnd {
+    position: i64,
+    link: Vec<u8>,
+    /// Time of the newest entry.
+    at: Timestamp,
+}
+
+impl ChainEnd {
+    fn origin() -> Self {
+        Self { position: 0, link: ORIGIN.to_vec(), at: Timestamp::UNIX_EPOCH }
+    }
+
+    fn append(&mut self, row: &ChainRow) {
+        self.position += 1;
+        self.link = row.link(&self.link, self.position);
+        self.at = self.at.max(row.at.0);
+    }
+}
+
+impl From<CheckpointRow> for ChainEnd {
+    fn from(row: CheckpointRow) -> Self {
+        Self { position: row.position, link: row.link, at: row.at.0 }
     }
 }
