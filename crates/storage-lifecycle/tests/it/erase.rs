@@ -1,27 +1,22 @@
 //! Contract tests of erasure.
 
-use std::time::Duration;
-
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_identity::Role;
-use pia_kernel::{
-    AuditEntry, Eraser, ErasureOutcome, MailId, RequestContext, SessionId, SideEffects, Timestamp,
-    UnverifiedAccounts, UserId,
-};
+use pia_kernel::{Eraser, ErasureOutcome, MailId, RequestContext, SessionId, SideEffects, UserId};
 use pia_storage::schema::{
-    accounts, ai_usage, audit_entries, audit_identities, mails, sign_ins, usage_by_hour,
-    usage_by_user, usage_users,
+    accounts, ai_usage, audit_entries, audit_identities, mails, usage_by_user, usage_users,
 };
 use pia_storage::{
-    AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, StoredEmail, WriteEffects,
-    in_tx, on_conn,
+    AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, StoredEmail, on_conn,
 };
 use pia_storage_lifecycle::SqlEraser;
 use pia_testkit::databases::seal;
 
-use crate::people::{AT, Person, address, create_person, erasure_of, execute};
+use crate::people::{
+    AT, Person, accounts_left, address, count, create_person, erasure_of, execute, write,
+};
 
 pia_testkit::contract! {
     only_the_account_to_be_erased_is_erased,
@@ -34,42 +29,117 @@ pia_testkit::contract! {
     usage_by_hour_stays_under_a_pseudonym,
     windows_of_the_account_are_deleted_and_those_of_its_group_stay,
     deleted_data_is_truncated_from_the_log_later_if_necessary,
-    only_unclaimed_accounts_are_erased_and_anonymously,
-    any_number_of_unclaimed_accounts_is_erased,
-    concurrently_verified_accounts_are_not_erased,
 }
 
-async fn accounts_left(db: &Database) -> Vec<DbUid> {
-    let ids = accounts::table.order(accounts::id).select(accounts::id);
-    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| ids.load(conn).await?);
+/// Email in the outbox.
+#[derive(Queryable)]
+struct EmailRow {
+    id: DbUid,
+    user: Option<DbUid>,
+    sealed: Option<Vec<u8>>,
+}
+
+/// Entry of the audit log, without the columns that the tests do not read.
+#[derive(Queryable)]
+struct EntryRow {
+    id: DbUid,
+    action: String,
+    request: Option<String>,
+    actor_commitment: Option<Vec<u8>>,
+}
+
+/// Sealed identity that belongs to an entry.
+#[derive(Queryable)]
+struct IdentityRow {
+    entry: DbUid,
+    user: Option<DbUid>,
+    sealed: Option<Vec<u8>>,
+}
+
+async fn load_emails(db: &Database) -> Vec<EmailRow> {
+    let emails = mails::table.select((mails::id, mails::user_id, mails::sealed));
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| emails.load(conn).await?);
     result.unwrap()
 }
 
-async fn count(db: &Database, sql: &str) -> i64 {
-    use diesel::sql_types::BigInt;
-    let query = diesel::select(diesel::dsl::sql::<BigInt>(sql));
-    let result: Result<i64, DbError> = on_conn!(db.reader(), |conn| query.get_result(conn).await?);
+/// Loads the audit log, the oldest entry first.
+async fn load_entries(db: &Database) -> Vec<EntryRow> {
+    use audit_entries::{action, actor_commitment, id, request};
+    let entries = audit_entries::table.order(id).select((id, action, request, actor_commitment));
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| entries.load(conn).await?);
     result.unwrap()
 }
 
-async fn write(db: &Database, effects: SideEffects) {
-    let origin = RequestContext {
-        address: Some("192.0.2.7".parse().unwrap()),
-        agent: Some("an agent".into()),
-        request: Some("request-1".into()),
-        language: None,
-    };
-    let writing = async {
-        in_tx!(db, async |conn| -> Result<(), DbError> { conn.write_effects(db, &effects).await })
-    };
-    origin.scope(writing).await.unwrap();
+async fn load_identities(db: &Database) -> Vec<IdentityRow> {
+    use audit_identities::{entry_id, sealed, user_id};
+    let identities = audit_identities::table.select((entry_id, user_id, sealed));
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| identities.load(conn).await?);
+    result.unwrap()
+}
+
+/// Stores the sums of a user's calls, the last of which was on day `last_day`.
+async fn insert_usage_sums(db: &Database, user: UserId, calls: i64, last_day: i32) {
+    let sums = diesel::insert_into(usage_by_user::table).values((
+        usage_by_user::week.eq(2950),
+        usage_by_user::user_id.eq(DbUid(user.0)),
+        usage_by_user::calls_3.eq(calls),
+    ));
+    let usage_user = diesel::insert_into(usage_users::table)
+        .values((usage_users::user_id.eq(DbUid(user.0)), usage_users::last_day.eq(last_day)));
+    let result: Result<(), DbError> = on_conn!(db.writer(), |conn| {
+        sums.execute(conn).await?;
+        usage_user.execute(conn).await?;
+    });
+    result.unwrap();
+}
+
+/// Records a call of a user's.
+async fn insert_usage(db: &Database, user: UserId) {
+    let usage = diesel::insert_into(ai_usage::table).values((
+        ai_usage::id.eq(DbUid(UserId::generate().0)),
+        ai_usage::at.eq(DbInstant(AT)),
+        ai_usage::user_id.eq(DbUid(user.0)),
+        ai_usage::mode.eq("Assistant"),
+        ai_usage::provider.eq("OpenAI"),
+        ai_usage::model.eq("m"),
+        ai_usage::input_tokens.eq(7),
+        ai_usage::cached_input_tokens.eq(0),
+        ai_usage::output_tokens.eq(0),
+        ai_usage::estimated.eq(false),
+        ai_usage::outcome.eq("completed"),
+    ));
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| usage.execute(conn).await?);
+    result.unwrap();
+}
+
+/// Loads the users of the recorded calls, the oldest call first.
+async fn load_usage_users(db: &Database) -> Vec<DbUid> {
+    let users = ai_usage::table.order(ai_usage::id).select(ai_usage::user_id);
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| users.load(conn).await?);
+    result.unwrap()
+}
+
+/// Loads each user's number of calls, the highest first.
+async fn load_call_sums(db: &Database) -> Vec<(DbUid, i64)> {
+    let sums = usage_by_user::table
+        .order(usage_by_user::calls_3.desc())
+        .select((usage_by_user::user_id, usage_by_user::calls_3));
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| sums.load(conn).await?);
+    result.unwrap()
+}
+
+/// Loads each user's day of the last call, the latest first.
+async fn load_last_days(db: &Database) -> Vec<(DbUid, i32)> {
+    let last_days = usage_users::table.order(usage_users::last_day.desc());
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| last_days.load(conn).await?);
+    result.unwrap()
 }
 
 async fn only_the_account_to_be_erased_is_erased(db: Database) {
     let ada = create_person(&db, Role::User).await;
     let bob = create_person(&db, Role::User).await;
-
     let eraser = SqlEraser::new(db.clone());
+
     let outcome = eraser.erase(erasure_of(ada)).await.unwrap();
     let repetition = eraser.erase(erasure_of(ada)).await.unwrap();
 
@@ -78,14 +148,11 @@ async fn only_the_account_to_be_erased_is_erased(db: Database) {
     assert_eq!(accounts_left(&db).await, [DbUid(bob.user.0)]);
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM sessions)").await, 1);
 
-    let emails: Vec<(DbUid, Option<DbUid>, Option<Vec<u8>>)> = async {
-        let row = mails::table.select((mails::id, mails::user_id, mails::sealed));
-        on_conn!(db.reader(), |conn| row.load(conn).await?)
-    }
-    .await
-    .unwrap();
-    let [(id, None, Some(sealed))] = &emails[..] else { panic!("one email without a user") };
-    let email = StoredEmail::open(&seal(), MailId(id.0), sealed).unwrap();
+    let emails = load_emails(&db).await;
+    let [email_row] = &emails[..] else { panic!("not one email") };
+    assert_eq!(email_row.user, None);
+    let sealed = email_row.sealed.as_deref().unwrap();
+    let email = StoredEmail::open(&seal(), MailId(email_row.id.0), sealed).unwrap();
     assert_eq!(&*email.to, &*address(ada.user));
     assert_eq!(&*email.template, "account-deleted");
 }
@@ -131,12 +198,12 @@ async fn one_of_concurrently_leaving_administrators_stays(db: Database) {
         admins.push(create_person(&db, Role::Admin).await);
     }
 
-    let erasures = join_all(admins.into_iter().map(|it| eraser.erase(erasure_of(it)))).await;
+    let results = join_all(admins.into_iter().map(|it| eraser.erase(erasure_of(it)))).await;
 
-    let mut erasures: Vec<_> = erasures.into_iter().map(|it| it.unwrap()).collect();
-    erasures.sort_by_key(|it| *it == ErasureOutcome::LastAdmin);
-    assert_eq!(erasures.iter().filter(|it| **it == ErasureOutcome::Erased).count(), 5);
-    assert_eq!(erasures.last(), Some(&ErasureOutcome::LastAdmin));
+    let outcomes: Vec<_> = results.into_iter().map(Result::unwrap).collect();
+    let count_of = |outcome: ErasureOutcome| outcomes.iter().filter(|it| **it == outcome).count();
+    assert_eq!(count_of(ErasureOutcome::Erased), 5);
+    assert_eq!(count_of(ErasureOutcome::LastAdmin), 1);
     assert_eq!(accounts_left(&db).await.len(), 1);
 }
 
@@ -154,23 +221,6 @@ async fn concurrent_erasures_of_an_account_succeed_once(db: Database) {
     assert_eq!(count(&db, "(SELECT COUNT(*) FROM mails)").await, 1);
 }
 
-/// Entry of the audit log, without the columns that the test does not read.
-#[derive(Queryable)]
-struct EntryRow {
-    id: DbUid,
-    action: String,
-    request: Option<String>,
-    actor_commitment: Option<Vec<u8>>,
-}
-
-/// Sealed identity that belongs to an entry.
-#[derive(Queryable)]
-struct IdentityRow {
-    entry: DbUid,
-    user: Option<DbUid>,
-    sealed: Option<Vec<u8>>,
-}
-
 async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
     let ada = create_person(&db, Role::User).await;
     let bob = create_person(&db, Role::User).await;
@@ -186,26 +236,15 @@ async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
 
     request_context.scope(eraser.erase(erasure_of(ada))).await.unwrap();
 
-    let (entries, identities): (Vec<EntryRow>, Vec<IdentityRow>) = async {
-        use audit_entries::{action, actor_commitment, id, request};
-        let entries =
-            audit_entries::table.order(id).select((id, action, request, actor_commitment));
-        let identities = audit_identities::table.select((
-            audit_identities::entry_id,
-            audit_identities::user_id,
-            audit_identities::sealed,
-        ));
-        on_conn!(db.reader(), |conn| (entries.load(conn).await?, identities.load(conn).await?))
-    }
-    .await
-    .unwrap();
+    let entries = load_entries(&db).await;
+    let identities = load_identities(&db).await;
     let actions: Vec<_> = entries.iter().map(|it| &*it.action).collect();
     assert_eq!(actions, ["hers", "about_her", "his", "account.deleted"]);
     let has_actor: Vec<_> = entries.iter().map(|it| it.actor_commitment.is_some()).collect();
     assert_eq!(has_actor, [true, true, true, false]);
     assert_eq!(entries[3].request.as_deref(), Some("request-2"));
 
-    let [identity] = &identities[..] else { panic!("his alone") };
+    let [identity] = &identities[..] else { panic!("not one identity") };
     let entry_of_bob = &entries[2];
     assert_eq!(identity.entry, entry_of_bob.id);
     assert_eq!(identity.user, Some(DbUid(bob.user.0)));
@@ -221,58 +260,23 @@ async fn the_audit_log_names_no_erased_user_and_can_be_verified(db: Database) {
 async fn usage_stays_under_a_pseudonym(db: Database) {
     let ada = create_person(&db, Role::User).await;
     let bob = create_person(&db, Role::User).await;
-    for (user, calls) in [(ada.user, 2), (bob.user, 1)] {
-        let row = diesel::insert_into(usage_by_user::table).values((
-            usage_by_user::week.eq(2950),
-            usage_by_user::user_id.eq(DbUid(user.0)),
-            usage_by_user::calls_3.eq(calls),
-        ));
-        let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
-        done.unwrap();
-        let row = diesel::insert_into(usage_users::table).values((
-            usage_users::user_id.eq(DbUid(user.0)),
-            usage_users::last_day.eq(i32::try_from(calls).unwrap()),
-        ));
-        let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
-        done.unwrap();
-    }
+    insert_usage_sums(&db, ada.user, 2, 20_002).await;
+    insert_usage_sums(&db, bob.user, 1, 20_001).await;
     for user in [ada.user, ada.user, bob.user] {
-        let row = diesel::insert_into(ai_usage::table).values((
-            ai_usage::id.eq(DbUid(UserId::generate().0)),
-            ai_usage::at.eq(DbInstant(AT)),
-            ai_usage::user_id.eq(DbUid(user.0)),
-            ai_usage::mode.eq("Assistant"),
-            ai_usage::provider.eq("OpenAI"),
-            ai_usage::model.eq("m"),
-            ai_usage::input_tokens.eq(7),
-            ai_usage::cached_input_tokens.eq(0),
-            ai_usage::output_tokens.eq(0),
-            ai_usage::estimated.eq(false),
-            ai_usage::outcome.eq("completed"),
-        ));
-        let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
-        done.unwrap();
+        insert_usage(&db, user).await;
     }
 
     SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();
 
-    let users = ai_usage::table.order(ai_usage::id).select(ai_usage::user_id);
-    let loaded_users: Result<Vec<DbUid>, DbError> =
-        on_conn!(db.reader(), |conn| users.load(conn).await?);
-    let user_ids = loaded_users.unwrap();
-    let sums = usage_by_user::table
-        .order(usage_by_user::calls_3.desc())
-        .select((usage_by_user::user_id, usage_by_user::calls_3));
-    let loaded_sums: Result<Vec<(DbUid, i64)>, DbError> =
-        on_conn!(db.reader(), |conn| sums.load(conn).await?);
-    assert_eq!(loaded_sums.unwrap(), [(user_ids[0], 2), (DbUid(bob.user.0), 1)]);
-    let last_days = usage_users::table.order(usage_users::last_day.desc());
-    let last_days: Result<Vec<(DbUid, i32)>, DbError> =
-        on_conn!(db.reader(), |conn| last_days.load(conn).await?);
-    assert_eq!(last_days.unwrap(), [(user_ids[0], 2), (DbUid(bob.user.0), 1)]);
-    assert_eq!(user_ids[0], user_ids[1]);
-    assert_eq!(user_ids[2], DbUid(bob.user.0));
-    assert!(![DbUid(ada.user.0), DbUid(bob.user.0)].contains(&user_ids[0]));
+    let ada_id = DbUid(ada.user.0);
+    let bob_id = DbUid(bob.user.0);
+    let users = load_usage_users(&db).await;
+    let pseudonym = users[0];
+    assert_ne!(pseudonym, ada_id);
+    assert_ne!(pseudonym, bob_id);
+    assert_eq!(users, [pseudonym, pseudonym, bob_id]);
+    assert_eq!(load_call_sums(&db).await, [(pseudonym, 2), (bob_id, 1)]);
+    assert_eq!(load_last_days(&db).await, [(pseudonym, 20_002), (bob_id, 20_001)]);
 }
 
 async fn usage_by_hour_stays_under_a_pseudonym(db: Database) {
@@ -350,130 +354,4 @@ async fn deleted_data_is_truncated_from_the_log_later_if_necessary(db: Database)
     assert_eq!(erasure.unwrap(), ErasureOutcome::Erased);
     assert!(is_truncated);
     assert!(eraser.settle().await.unwrap());
-}
-
-const DAY: Duration = Duration::from_hours(24);
-fn now() -> Timestamp {
-    Timestamp::from_micros(1_800_000_000_000_000)
-}
-
-fn unverified_accounts() -> UnverifiedAccounts {
-    let effects = |at| {
-        let action = "account.expired";
-        let entry = AuditEntry::new(at, action);
-        SideEffects { audit: vec![entry], mail: Vec::new() }
-    };
-    UnverifiedAccounts { made: now() - 365 * DAY..now() - 7 * DAY, at: now(), effects }
-}
-
-/// Creates an unverified account of this age that was never used.
-async fn create_newcomer(db: &Database, days: u32) -> UserId {
-    let user = UserId::generate();
-    let at = now() - DAY * days;
-    let account = diesel::insert_into(accounts::table).values((
-        accounts::id.eq(DbUid(user.0)),
-        accounts::email.eq(address(user)),
-        accounts::email_folded.eq(address(user)),
-        accounts::provider.eq("local"),
-        accounts::customer_type.eq(0),
-        accounts::created_at.eq(DbInstant(at)),
-    ));
-    let made: Result<usize, DbError> = on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    assert_eq!(made.unwrap(), 1);
-    user
-}
-
-/// Updates a user's row.
-async fn set(db: &Database, user: UserId, change: &str) {
-    let address = address(user);
-    execute(db, &format!("UPDATE accounts SET {change} WHERE email = '{address}'")).await;
-}
-
-async fn record_sign_in(db: &Database, user: UserId, outcome: &str) {
-    let row = (
-        sign_ins::id.eq(DbUid(SessionId::generate().0)),
-        sign_ins::at.eq(DbInstant(now() - 8 * DAY)),
-        sign_ins::user_id.eq(DbUid(user.0)),
-        sign_ins::outcome.eq(outcome),
-        sign_ins::method.eq("password"),
-    );
-    let insert = diesel::insert_into(sign_ins::table).values(row);
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
-}
-
-async fn only_unclaimed_accounts_are_erased_and_anonymously(db: Database) {
-    let unclaimed = create_newcomer(&db, 8).await;
-    let unclaimed_with_failed_sign_in = create_newcomer(&db, 300).await;
-    record_sign_in(&db, unclaimed_with_failed_sign_in, "wrong_password").await;
-    write(&db, SideEffects::audit(now(), unclaimed, "account.registered")).await;
-    let young = create_newcomer(&db, 6).await;
-    let old = create_newcomer(&db, 366).await;
-    let used = create_newcomer(&db, 8).await;
-    record_sign_in(&db, used, "signed_in").await;
-    let mut remaining = vec![young, old, used];
-    for change in
-        ["email_verified_at = created_at", "deactivated_at = created_at", "role = 'admin'"]
-    {
-        let user = create_newcomer(&db, 8).await;
-        set(&db, user, change).await;
-        remaining.push(user);
-    }
-
-    let eraser = SqlEraser::new(db.clone());
-    let erased_count = eraser.erase_unverified(unverified_accounts()).await.unwrap();
-    let repeated_count = eraser.erase_unverified(unverified_accounts()).await.unwrap();
-
-    remaining.sort();
-    assert_eq!(erased_count, 2);
-    assert_eq!(repeated_count, 0);
-    assert_eq!(
-        accounts_left(&db).await,
-        remaining.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>()
-    );
-    assert_eq!(count(&db, "(SELECT COUNT(*) FROM mails)").await, 0);
-    assert_eq!(
-        count(&db, "(SELECT COUNT(*) FROM audit_identities WHERE user_id IS NOT NULL)").await,
-        0
-    );
-    let expired = "(SELECT COUNT(*) FROM audit_entries WHERE action = 'account.expired')";
-    assert_eq!(count(&db, expired).await, 2);
-}
-
-async fn any_number_of_unclaimed_accounts_is_erased(db: Database) {
-    for _ in 0..120 {
-        create_newcomer(&db, 8).await;
-    }
-
-    let erased_count =
-        SqlEraser::new(db.clone()).erase_unverified(unverified_accounts()).await.unwrap();
-
-    assert_eq!(erased_count, 120);
-    assert_eq!(accounts_left(&db).await.len(), 0);
-}
-
-async fn concurrently_verified_accounts_are_not_erased(db: Database) {
-    let mut newcomers = Vec::new();
-    for _ in 0..12 {
-        newcomers.push(create_newcomer(&db, 8).await);
-    }
-    let eraser = SqlEraser::new(db.clone());
-    let db = &db;
-
-    let (erased_count, verifications) = futures_util::join!(
-        eraser.erase_unverified(unverified_accounts()),
-        join_all(newcomers.iter().map(|it| verify_address(db, *it))),
-    );
-
-    let verified = verifications.into_iter().filter(|it| *it).count();
-    assert_eq!(accounts_left(db).await.len(), verified);
-    assert_eq!(erased_count.unwrap(), 12 - verified as u64);
-}
-
-/// Verifies the address. Returns whether the account exists.
-async fn verify_address(db: &Database, user: UserId) -> bool {
-    let verify = diesel::update(accounts::table.find(DbUid(user.0)))
-        .set(accounts::email_verified_at.eq(DbInstant(now())));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| verify.execute(conn).await?);
-    done.unwrap() == 1
 }

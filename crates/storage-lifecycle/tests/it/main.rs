@@ -11,3 +11,4 @@ mod erase;
 mod inventory;
 mod maintenance_log;
 mod people;
+mod unverified;

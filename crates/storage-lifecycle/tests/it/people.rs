@@ -6,11 +6,12 @@ use diesel::prelude::*;
 use diesel_async::{RunQueryDsl, SimpleAsyncConnection};
 use pia_identity::Role;
 use pia_kernel::{
-    AccountErasure, AuditEntry, QueuedEmail, Secret, SessionId, SideEffects, Timestamp, UserId,
+    AccountErasure, AuditEntry, QueuedEmail, RequestContext, Secret, SessionId, SideEffects,
+    Timestamp, UserId,
 };
 use pia_sealing::{MasterKeys, Sealer};
 use pia_storage::schema::{accounts, sessions};
-use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
+use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
 use pia_storage_sealing::SqlSalts;
 
 pub(crate) const AT: Timestamp = Timestamp::UNIX_EPOCH;
@@ -46,17 +47,17 @@ pub(crate) async fn create_person(db: &Database, role: Role) -> Person {
         sessions::expires_at.eq(DbInstant(end)),
         sessions::method.eq("password"),
     ));
-    let made: Result<(), DbError> = on_conn!(db.writer(), |conn| {
+    let result: Result<(), DbError> = on_conn!(db.writer(), |conn| {
         account.execute(conn).await?;
         session.execute(conn).await?;
     });
-    made.unwrap();
+    result.unwrap();
     person
 }
 
 pub(crate) async fn execute(db: &Database, sql: &str) {
-    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
-    done.unwrap();
+    let result: Result<(), DbError> = on_conn!(db.writer(), |conn| conn.batch_execute(sql).await?);
+    result.unwrap();
 }
 
 /// Returns the erasure that the use case requests.
@@ -71,4 +72,33 @@ pub(crate) fn erasure_of(person: Person) -> AccountErasure {
 pub(crate) fn sealer(db: &Database) -> Sealer {
     let keys = MasterKeys { current: Secret::new([7; 32]), previous: None };
     Sealer::new(keys, Arc::new(SqlSalts::new(db.clone())))
+}
+
+/// Returns the ids of all accounts, in ascending order.
+pub(crate) async fn accounts_left(db: &Database) -> Vec<DbUid> {
+    let ids = accounts::table.order(accounts::id).select(accounts::id);
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| ids.load(conn).await?);
+    result.unwrap()
+}
+
+/// Returns the number that an SQL expression has.
+pub(crate) async fn count(db: &Database, sql: &str) -> i64 {
+    use diesel::sql_types::BigInt;
+    let query = diesel::select(diesel::dsl::sql::<BigInt>(sql));
+    let result: Result<i64, DbError> = on_conn!(db.reader(), |conn| query.get_result(conn).await?);
+    result.unwrap()
+}
+
+/// Writes side effects within a request.
+pub(crate) async fn write(db: &Database, effects: SideEffects) {
+    let origin = RequestContext {
+        address: Some("192.0.2.7".parse().unwrap()),
+        agent: Some("an agent".into()),
+        request: Some("request-1".into()),
+        language: None,
+    };
+    let writing = async {
+        in_tx!(db, async |conn| -> Result<(), DbError> { conn.write_effects(db, &effects).await })
+    };
+    origin.scope(writing).await.unwrap();
 }
