@@ -96,12 +96,10 @@ impl AdminArguments {
 
     pub(super) fn option(&mut self, name: &str, value: &str) -> Result<(), Reason> {
         if name == "role" {
-            let role = Role::of_name(&value.to_ascii_lowercase().replace('-', "_"));
-            self.role = Some(role.ok_or(Reason::source(ROLES))?);
-            return Ok(());
+            self.role = Some(parse_role(value)?);
+        } else {
+            self.days = Some(parse_days(value)?);
         }
-        let days = value.parse().ok().filter(|it| (1..=MAX_INVITATION_DAYS).contains(it));
-        self.days = Some(days.ok_or(Reason::source("expected a number of days, 1 to 365"))?);
         Ok(())
     }
 
@@ -109,40 +107,58 @@ impl AdminArguments {
     pub(super) fn command(self) -> Result<AdminCommand, Reason> {
         let Self { words, role, days } = self;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let no_options = role.is_none() && days.is_none();
-        let owned = |email: &&str| (*email).to_owned();
-        let command = match words.as_slice() {
-            ["grant", email] if days.is_none() => {
-                AdminCommand::Grant { email: owned(email), role: role.unwrap_or(Role::Admin) }
-            }
-            ["invite", email @ ..] if email.len() <= 1 => AdminCommand::Invite {
-                email: email.first().map(owned),
+        let has_options = role.is_some() || days.is_some();
+
+        match words.as_slice() {
+            ["grant", email] if days.is_none() => Ok(AdminCommand::Grant {
+                email: (*email).to_owned(),
+                role: role.unwrap_or(Role::Admin),
+            }),
+            ["invite"] | ["invite", _] => Ok(AdminCommand::Invite {
+                email: words.get(1).map(|it| (*it).to_owned()),
                 role: role.unwrap_or_default(),
                 days: days.unwrap_or(DEFAULT_INVITATION_DAYS),
-            },
-            ["list"] if no_options => AdminCommand::List,
-            ["deactivate", email] if no_options => AdminCommand::Deactivate { email: owned(email) },
-            ["reactivate", email] if no_options => AdminCommand::Reactivate { email: owned(email) },
-            ["invitations"] if no_options => AdminCommand::Invitations,
-            ["revoke", id] if no_options => {
-                let id = uuid::Uuid::parse_str(id).map(InvitationId);
-                let invalid = |_err| Reason::source("expected an invitation's id");
-                AdminCommand::Revoke { id: id.map_err(invalid)? }
-            }
-            ["group", words @ ..] if no_options => AdminCommand::Group(GroupCommand::parse(words)?),
-            ["credits", words @ ..] if no_options => {
-                AdminCommand::Credits(CreditsCommand::parse(words)?)
-            }
-            ["api-key", words @ ..] if no_options => {
-                AdminCommand::ApiKey(ApiKeyCommand::parse(words)?)
-            }
-            ["pods", words @ ..] if no_options => AdminCommand::Pods(PodsCommand::parse(words)?),
-            ["kb", words @ ..] if no_options => AdminCommand::Kb(KbCommand::parse(words)?),
-            ["audit", words @ ..] if no_options => AdminCommand::Audit(AuditCommand::parse(words)?),
-            [verb, ..] => return Err(invalid_admin_command(verb, VERBS)),
-            [] => return Err(Reason::source(VERBS)),
-        };
-
-        Ok(command)
+            }),
+            [verb, ..] if has_options => Err(invalid_admin_command(verb, VERBS)),
+            plain_words => parse_without_options(plain_words),
+        }
     }
+}
+
+/// Parses a command that takes no options.
+fn parse_without_options(words: &[&str]) -> Result<AdminCommand, Reason> {
+    let owned = |email: &&str| (*email).to_owned();
+    Ok(match words {
+        ["list"] => AdminCommand::List,
+        ["deactivate", email] => AdminCommand::Deactivate { email: owned(email) },
+        ["reactivate", email] => AdminCommand::Reactivate { email: owned(email) },
+        ["invitations"] => AdminCommand::Invitations,
+        ["revoke", id] => AdminCommand::Revoke { id: parse_invitation_id(id)? },
+        ["group", arguments @ ..] => AdminCommand::Group(GroupCommand::parse(arguments)?),
+        ["credits", arguments @ ..] => AdminCommand::Credits(CreditsCommand::parse(arguments)?),
+        ["api-key", arguments @ ..] => AdminCommand::ApiKey(ApiKeyCommand::parse(arguments)?),
+        ["pods", arguments @ ..] => AdminCommand::Pods(PodsCommand::parse(arguments)?),
+        ["kb", arguments @ ..] => AdminCommand::Kb(KbCommand::parse(arguments)?),
+        ["audit", arguments @ ..] => AdminCommand::Audit(AuditCommand::parse(arguments)?),
+        [verb, ..] => return Err(invalid_admin_command(verb, VERBS)),
+        [] => return Err(Reason::source(VERBS)),
+    })
+}
+
+fn parse_role(text: &str) -> Result<Role, Reason> {
+    let name = text.to_ascii_lowercase().replace('-', "_");
+    Role::of_name(&name).ok_or(Reason::source(ROLES))
+}
+
+fn parse_days(text: &str) -> Result<u16, Reason> {
+    match text.parse() {
+        Ok(days @ 1..=MAX_INVITATION_DAYS) => Ok(days),
+        _ => Err(Reason::source("expected a number of days, 1 to 365")),
+    }
+}
+
+fn parse_invitation_id(text: &str) -> Result<InvitationId, Reason> {
+    uuid::Uuid::parse_str(text)
+        .map(InvitationId)
+        .map_err(|_err| Reason::source("expected an invitation's id"))
 }

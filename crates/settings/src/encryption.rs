@@ -52,27 +52,27 @@ impl Setting for MasterKey {
     const IS_SECRET: bool = true;
 
     fn parse(text: &str) -> Result<Self, Reason> {
-        let form = || Reason::form("expected 64 hexadecimal characters");
         let text = text.trim();
-        let digits: Vec<u8> =
-            text.chars().map_while(|it| it.to_digit(16)?.try_into().ok()).collect();
-        if digits.len() != BYTES * 2 || text.chars().count() != BYTES * 2 {
-            return Err(form());
-        }
-
-        let bytes: Vec<u8> = digits
-            .chunks_exact(2)
-            .map(|pair| pair.iter().fold(0, |byte, it| byte << 4 | it))
-            .collect();
-        if known_secrets::repeats(&bytes) || known_secrets::repeats(text.as_bytes()) {
+        let Some(key) = parse_hex(text) else {
+            return Err(Reason::form("expected 64 hexadecimal characters"));
+        };
+        if known_secrets::repeats(&key) || known_secrets::repeats(text.as_bytes()) {
             return Err(Reason::weak("is easily guessed; expected random characters"));
         }
-
-        bytes.try_into().map(Self).map_err(|_is_secret: Vec<u8>| form())
+        Ok(Self(key))
     }
 
     fn format(&self) -> String {
         let digits = self.0.iter().flat_map(|it| [it >> 4, it & 0xf]);
         digits.filter_map(|it| char::from_digit(it.into(), 16)).collect()
     }
+}
+
+/// Parses a key of two digits a byte; `None` if the text has another length or form.
+fn parse_hex(text: &str) -> Option<[u8; BYTES]> {
+    let digits: Vec<u8> =
+        text.chars().map(|it| u8::try_from(it.to_digit(16)?).ok()).collect::<Option<Vec<u8>>>()?;
+    let (pairs, []) = digits.as_chunks::<2>() else { return None };
+    let bytes: Vec<u8> = pairs.iter().map(|[high, low]| (high << 4) | low).collect();
+    bytes.try_into().ok()
 }
