@@ -15,7 +15,9 @@ use pia_identity::{
 use pia_kernel::{QueuedEmail, SideEffects, Timestamp, Unavailable, UserId};
 use pia_storage::schema::mailed_tokens::{self as tokens, expires_at, purpose, user_id};
 use pia_storage::schema::{accounts, mails};
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, in_tx, on_conn,
+};
 
 use crate::addresses::with_address;
 use crate::admins::Admins;
@@ -73,26 +75,12 @@ impl EmailTokenStore for SqlEmailTokens {
         token: Option<NewEmailToken>,
         effects: SideEffects,
     ) -> Result<(), Unavailable> {
-        let token = token.as_ref();
-
         in_tx!(self.db, async |conn| {
             if !conn.lock_account(user).await? {
                 return Ok(());
             }
-            if let Some(token) = token {
-                let is_same_kind = user_id.eq(DbUid(user.0)).and(purpose.eq(token.purpose.name()));
-                let surplus_hashes: Vec<Vec<u8>> = tokens::table
-                    .filter(is_same_kind)
-                    .order((expires_at.desc(), tokens::hash))
-                    .offset(MAX_OLDER_TOKENS)
-                    .select(tokens::hash)
-                    .load(conn)
-                    .await?;
-                let surplus_tokens = tokens::table.filter(tokens::hash.eq_any(surplus_hashes));
-                diesel::delete(surplus_tokens).execute(conn).await?;
-
-                let row = TokenRow::from_token(user, token);
-                diesel::insert_into(tokens::table).values(row).execute(conn).await?;
+            if let Some(token) = &token {
+                conn.put_token(user, token).await?;
             }
             conn.write_effects(&self.db, &effects).await
         })
@@ -102,8 +90,8 @@ impl EmailTokenStore for SqlEmailTokens {
         // Inserts the same number of rows and deletes them: both paths end with
         // a commit of similar size, where a mere query would return sooner.
         let missing_user = UserId::generate();
-        let decoys = (0..ROWS_PER_EMAIL).map(|_| QueuedEmail::new(DECOY).to_address(at, DECOY));
-        let effects = decoys.fold(SideEffects::default(), SideEffects::and_mail);
+        let emails = (0..ROWS_PER_EMAIL).map(|_| QueuedEmail::new(DECOY).to_address(at, DECOY));
+        let effects = emails.fold(SideEffects::default(), SideEffects::and_mail);
         in_tx!(self.db, async |conn| {
             conn.lock_account(missing_user).await?;
             conn.write_effects(&self.db, &effects).await?;
@@ -216,6 +204,31 @@ impl EmailTokenStore for SqlEmailTokens {
                 return Ok(total);
             }
             total += deleted_rows as u64;
+        }
+    }
+}
+
+connection_trait! {
+    /// Connection that can store tokens. Call the method inside a transaction, under the
+    /// account's lock.
+    trait PutToken {
+        /// Stores a token. Of the user's older ones for its purpose, the last
+        /// `MAX_OLDER_TOKENS` stay valid.
+        async fn put_token(&mut self, user: UserId, token: &NewEmailToken) -> QueryResult<()> {
+            let is_same_kind = user_id.eq(DbUid(user.0)).and(purpose.eq(token.purpose.name()));
+            let surplus_hashes: Vec<Vec<u8>> = tokens::table
+                .filter(is_same_kind)
+                .order((expires_at.desc(), tokens::hash))
+                .offset(MAX_OLDER_TOKENS)
+                .select(tokens::hash)
+                .load(self)
+                .await?;
+            let surplus_tokens = tokens::table.filter(tokens::hash.eq_any(surplus_hashes));
+            diesel::delete(surplus_tokens).execute(self).await?;
+
+            let row = TokenRow::from_token(user, token);
+            diesel::insert_into(tokens::table).values(row).execute(self).await?;
+            Ok(())
         }
     }
 }

@@ -90,17 +90,11 @@ impl PasskeyStore for SqlPasskeys {
         let active_accounts = accounts::table.filter(accounts::deactivated_at.is_null());
         let passkey = passkeys::table
             .filter(passkeys::credential_id.eq(credential))
-            .filter(passkeys::user_id.eq_any(active_accounts.select(accounts::id)))
-            .select((passkeys::id, passkeys::user_id, passkeys::name, passkeys::credential));
-
-        let row: Option<(DbUid, DbUid, String, String)> =
-            on_conn!(self.db.reader(), |conn| passkey.first(conn).await.optional()?)?;
-        Ok(row.map(|(id, user, name, key)| StoredPasskey {
-            id: PasskeyId(id.0),
-            user: UserId(user.0),
-            name,
-            key,
-        }))
+            .filter(passkeys::user_id.eq_any(active_accounts.select(accounts::id)));
+        let row: Option<PasskeyRow> = on_conn!(self.db.reader(), |conn| {
+            passkey.select(PasskeyRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(row.map(Into::into))
     }
 
     async fn remove(&self, change: FactorChange, id: PasskeyId) -> Result<bool, Unavailable> {
@@ -109,8 +103,8 @@ impl PasskeyStore for SqlPasskeys {
             if !conn.lock_session(change.session_ref(), change.at).await? {
                 return Ok(false);
             }
-            let own_passkeys = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(user));
-            if diesel::delete(own_passkeys).execute(conn).await? == 0 {
+            let own_passkey = passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(user));
+            if diesel::delete(own_passkey).execute(conn).await? == 0 {
                 return Ok(false);
             }
             conn.end_other_sessions(&self.db, &change).await?;
@@ -127,24 +121,26 @@ impl PasskeyStore for SqlPasskeys {
     ) -> Result<bool, Unavailable> {
         use passkeys::{blocked_at, counter, name};
 
-        let own_passkeys =
+        let own_passkey =
             passkeys::table.find(DbUid(id.0)).filter(passkeys::user_id.eq(DbUid(user.0)));
         in_tx!(self.db, async |conn| {
             if !conn.lock_account(user).await? {
                 return Ok(false);
             }
             if let Some(new_name) = &change.name {
-                diesel::update(own_passkeys).set(name.eq(new_name)).execute(conn).await?;
+                diesel::update(own_passkey).set(name.eq(new_name)).execute(conn).await?;
             }
             if change.unblock {
                 // Any next counter is accepted after zero.
-                let unblock = diesel::update(own_passkeys.filter(blocked_at.is_not_null()))
-                    .set((blocked_at.eq(None::<DbInstant>), counter.eq(0)));
-                if unblock.execute(conn).await? == 1 {
+                let unblocked_rows = diesel::update(own_passkey.filter(blocked_at.is_not_null()))
+                    .set((blocked_at.eq(None::<DbInstant>), counter.eq(0)))
+                    .execute(conn)
+                    .await?;
+                if unblocked_rows == 1 {
                     conn.write_effects(&self.db, &if_unblocked).await?;
                 }
             }
-            Ok(diesel::select(exists(own_passkeys)).get_result(conn).await?)
+            Ok(diesel::select(exists(own_passkey)).get_result(conn).await?)
         })
     }
 
@@ -155,7 +151,7 @@ impl PasskeyStore for SqlPasskeys {
         let passkey = passkeys::table
             .find(DbUid(passkey_use.id.0))
             .filter(passkeys::user_id.eq(DbUid(passkey_use.user.0)));
-        let unblocked = passkey.filter(blocked_at.is_null());
+        let unblocked_passkey = passkey.filter(blocked_at.is_null());
 
         // A counter that is not supported stays at zero.
         let has_advanced = counter.lt(new_counter).or(counter.eq(0).and(counter.eq(new_counter)));
@@ -165,9 +161,11 @@ impl PasskeyStore for SqlPasskeys {
                 return Ok(PasskeyUseOutcome::Gone);
             }
 
-            let record_use = diesel::update(unblocked.filter(has_advanced))
-                .set((counter.eq(new_counter), used_at.eq(DbInstant(passkey_use.at))));
-            if record_use.execute(conn).await? == 1 {
+            let recorded_rows = diesel::update(unblocked_passkey.filter(has_advanced))
+                .set((counter.eq(new_counter), used_at.eq(DbInstant(passkey_use.at))))
+                .execute(conn)
+                .await?;
+            if recorded_rows == 1 {
                 conn.write_effects(&self.db, &passkey_use.effects).await?;
                 return Ok(PasskeyUseOutcome::Recorded);
             }
@@ -175,8 +173,12 @@ impl PasskeyStore for SqlPasskeys {
                 return Ok(PasskeyUseOutcome::Gone);
             }
 
-            let block = diesel::update(unblocked).set(blocked_at.eq(DbInstant(passkey_use.at)));
-            if block.execute(conn).await? == 0 {
+            // It is blocked already, or its counter has not advanced, as if it had been cloned.
+            let blocked_rows = diesel::update(unblocked_passkey)
+                .set(blocked_at.eq(DbInstant(passkey_use.at)))
+                .execute(conn)
+                .await?;
+            if blocked_rows == 0 {
                 return Ok(PasskeyUseOutcome::Blocked);
             }
             conn.write_effects(&self.db, &passkey_use.if_rolled_back).await?;
@@ -197,6 +199,28 @@ struct NewRow {
     created_at: DbInstant,
 }
 
+/// Columns that the verification of a response needs.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = passkeys)]
+struct PasskeyRow {
+    id: DbUid,
+    user_id: DbUid,
+    name: String,
+    credential: String,
+}
+
+impl From<PasskeyRow> for StoredPasskey {
+    fn from(row: PasskeyRow) -> Self {
+        Self {
+            id: PasskeyId(row.id.0),
+            user: UserId(row.user_id.0),
+            name: row.name,
+            key: row.credential,
+        }
+    }
+}
+
+/// Columns of the list of passkeys.
 #[derive(Queryable, Selectable)]
 #[diesel(table_name = passkeys)]
 struct EntryRow {

@@ -35,11 +35,11 @@ impl ProviderAccounts for SqlProviderAccounts {
         provider: Provider,
         identity: &ProviderIdentity,
     ) -> Result<Option<KnownAccount>, Unavailable> {
-        let same_identity = identities::provider
+        let is_identity = identities::provider
             .eq(provider.name())
             .and(identities::issuer.eq(&identity.issuer))
             .and(identities::subject.eq(&identity.subject));
-        let owner = identities::table.filter(same_identity).select(identities::user_id);
+        let owner = identities::table.filter(is_identity).select(identities::user_id);
         let account = accounts::table.filter(accounts::id.eq_any(owner));
         let row: Option<(AccountRow, bool)> = on_conn!(self.db.reader(), |conn| {
             let columns = (AccountRow::as_select(), accounts::deactivated_at.is_null());
@@ -47,10 +47,10 @@ impl ProviderAccounts for SqlProviderAccounts {
         })?;
 
         let Some((account_row, is_active)) = row else { return Ok(None) };
-
         let Credentials { account, .. } = account_row.try_into()?;
-
-        Ok(Some(if is_active { KnownAccount::Active(account) } else { KnownAccount::Deactivated }))
+        let known_account =
+            if is_active { KnownAccount::Active(account) } else { KnownAccount::Deactivated };
+        Ok(Some(known_account))
     }
 
     async fn link_provisioned(

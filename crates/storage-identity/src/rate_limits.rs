@@ -40,23 +40,24 @@ impl RateLimitStore for SqlRateLimitStore {
         quota: RateQuota,
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
-        let now = now.micros();
+        let now_micros = now.micros();
         let interval = micros(quota.interval());
-        let latest = now.saturating_add(micros(quota.window)).saturating_sub(interval);
-        let first = now.saturating_add(interval);
-        let next_tat = case_when(attempts::tat_micros.lt(now), excluded(attempts::tat_micros))
+        let max_tat = now_micros.saturating_add(micros(quota.window)).saturating_sub(interval);
+        let first_tat = now_micros.saturating_add(interval);
+        let is_full = attempts::tat_micros.lt(now_micros);
+        let next_tat = case_when(is_full, excluded(attempts::tat_micros))
             .otherwise(attempts::tat_micros + interval);
 
         // Counted by one guarded statement, so that no two concurrent attempts
         // take the same token.
-        let count = diesel::insert_into(attempts::table)
-            .values((attempts::who.eq(key.to_owned()), attempts::tat_micros.eq(first)))
+        let upsert = diesel::insert_into(attempts::table)
+            .values((attempts::who.eq(key.to_owned()), attempts::tat_micros.eq(first_tat)))
             .on_conflict(attempts::who)
             .do_update()
             .set(attempts::tat_micros.eq(next_tat))
-            .filter(attempts::tat_micros.le(latest));
+            .filter(attempts::tat_micros.le(max_tat));
 
-        if self.db.count(count).await? > 0 {
+        if self.db.count(upsert).await? > 0 {
             return Ok(RateLimitOutcome::Allowed);
         }
 
@@ -64,7 +65,7 @@ impl RateLimitStore for SqlRateLimitStore {
         let bucket = attempts::table.find(key).select(attempts::tat_micros);
         let full_at =
             on_conn!(self.db.reader(), |conn| bucket.first::<i64>(conn).await.optional()?)?;
-        let wait = full_at.unwrap_or(latest).saturating_sub(latest);
+        let wait = full_at.unwrap_or(max_tat).saturating_sub(max_tat);
         let wait_micros = u64::try_from(wait).unwrap_or_default().max(1);
 
         Ok(RateLimitOutcome::Wait(Duration::from_micros(wait_micros)))
@@ -87,8 +88,9 @@ impl RateLimitStore for SqlRateLimitStore {
     }
 
     async fn sweep(&self, now: Timestamp) -> Result<u64, Unavailable> {
-        let full = FilterDsl::filter(attempts::table, attempts::tat_micros.le(now.micros()));
-        Ok(self.db.count(diesel::delete(full)).await? as u64)
+        let full_buckets =
+            FilterDsl::filter(attempts::table, attempts::tat_micros.le(now.micros()));
+        Ok(self.db.count(diesel::delete(full_buckets)).await? as u64)
     }
 }
 

@@ -7,7 +7,7 @@
 use diesel::dsl::exists;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_identity::{AccountCreationOutcome, NewAccount, NewEmailToken, Role};
+use pia_identity::{AccountCreationOutcome, NewAccount, NewEmailToken, PresentedInvitation, Role};
 use pia_kernel::{SideEffects, UserId};
 use pia_storage::schema::{accounts, invitations, mailed_tokens, provider_identities};
 use pia_storage::{
@@ -27,46 +27,43 @@ pub(crate) async fn register(
 ) -> Result<AccountCreationOutcome, DbError> {
     let token = new.verification.as_ref().map(|it| TokenRow::from_token(new.account.user, it));
     let identity = IdentityRow::from_account(&new);
-    let invitation = new.invitation.map(|it| (it.hash.0.to_vec(), it.max_admins));
+    let invitation = new.invitation;
     let older_email = older_form(&new.account.email);
     let row = AccountRow::from(new);
 
     in_tx!(db, async |conn| -> Result<AccountCreationOutcome, DbError> {
         conn.take_turn().await?;
 
-        let mut redeemed_invitation = None;
-        if let Some((hash, max_admins)) = &invitation {
-            let invitation_row = conn.lock_invitation(hash, &row, *max_admins).await?;
-            if invitation_row.is_none() {
-                return Ok(AccountCreationOutcome::NotInvited);
-            }
-            redeemed_invitation = invitation_row;
+        let invitation_row = match &invitation {
+            Some(invitation) => conn.lock_invitation(invitation, &row).await?,
+            None => None,
+        };
+        if invitation.is_some() && invitation_row.is_none() {
+            return Ok(AccountCreationOutcome::NotInvited);
         }
 
         if !conn.room_for_account(seats).await? {
             return Ok(AccountCreationOutcome::SeatsTaken);
         }
 
-        if let Some(older_email) = &older_email {
-            let owner = accounts::table.filter(accounts::email_folded.eq(older_email));
-            if diesel::select(exists(owner)).get_result::<bool>(conn).await? {
-                return Ok(AccountCreationOutcome::EmailTaken);
-            }
-        }
-
-        let insert = diesel::insert_into(accounts::table)
-            .values(&row)
-            .on_conflict(accounts::email_folded)
-            .do_nothing();
-        if insert.execute(conn).await? == 0 {
+        if let Some(older_email) = &older_email
+            && conn.is_taken(older_email).await?
+        {
             return Ok(AccountCreationOutcome::EmailTaken);
         }
 
-        if let Some(InvitationRow { id, role, group_id }) = redeemed_invitation {
-            let group_id = group_id.unwrap_or(row.group_id);
-            let role_and_group = (accounts::role.eq(role), accounts::group_id.eq(group_id));
-            diesel::update(accounts::table.find(row.id)).set(role_and_group).execute(conn).await?;
-            diesel::delete(invitations::table.find(id)).execute(conn).await?;
+        let inserted_rows = diesel::insert_into(accounts::table)
+            .values(&row)
+            .on_conflict(accounts::email_folded)
+            .do_nothing()
+            .execute(conn)
+            .await?;
+        if inserted_rows == 0 {
+            return Ok(AccountCreationOutcome::EmailTaken);
+        }
+
+        if let Some(invitation_row) = &invitation_row {
+            conn.redeem_invitation(invitation_row, &row).await?;
         }
         if let Some(token) = &token {
             diesel::insert_into(mailed_tokens::table).values(token).execute(conn).await?;
@@ -81,22 +78,21 @@ pub(crate) async fn register(
 }
 
 connection_trait! {
-    /// Connection that can redeem invitations. Call the method inside a transaction
+    /// Connection that can register accounts. Call each method inside a transaction
     /// that has taken the turn.
-    trait RedeemInvitation {
+    trait RegisterAccount {
         /// Locks an invitation until the commit, so that it still exists when it is
         /// deleted. Returns `None` if it is not valid for the account, or is an
-        /// administrator's and `max_admins` are active.
+        /// administrator's and the maximum number of them is active.
         async fn lock_invitation(
             &mut self,
-            hash: &[u8],
+            invitation: &PresentedInvitation,
             account: &AccountRow,
-            max_admins: Option<u32>,
         ) -> Result<Option<InvitationRow>, DbError> {
             let for_anyone = invitations::email_folded.is_null();
             let for_email = invitations::email_folded.eq(&account.email_folded);
             let valid_invitation = invitations::table
-                .filter(invitations::hash.eq(hash))
+                .filter(invitations::hash.eq(invitation.hash.0.to_vec()))
                 .filter(invitations::expires_at.gt(account.created_at))
                 .filter(for_anyone.or(for_email));
             let row: Option<InvitationRow> =
@@ -104,10 +100,35 @@ connection_trait! {
 
             match row {
                 Some(row) if row.role == Role::Admin.name() => {
-                    Ok(self.room_for_admin(max_admins).await?.then_some(row))
+                    let is_room = self.room_for_admin(invitation.max_admins).await?;
+                    Ok(is_room.then_some(row))
                 }
                 row => Ok(row),
             }
+        }
+
+        /// Returns whether an account has this folded address.
+        async fn is_taken(&mut self, folded_email: &str) -> Result<bool, DbError> {
+            let owner = accounts::table.filter(accounts::email_folded.eq(folded_email));
+            Ok(diesel::select(exists(owner)).get_result::<bool>(self).await?)
+        }
+
+        /// Deletes an invitation, and gives the account its role and its group, if it
+        /// names one.
+        async fn redeem_invitation(
+            &mut self,
+            invitation: &InvitationRow,
+            account: &AccountRow,
+        ) -> Result<(), DbError> {
+            let group_id = invitation.group_id.unwrap_or(account.group_id);
+            let role_and_group =
+                (accounts::role.eq(&invitation.role), accounts::group_id.eq(group_id));
+            diesel::update(accounts::table.find(account.id))
+                .set(role_and_group)
+                .execute(self)
+                .await?;
+            diesel::delete(invitations::table.find(invitation.id)).execute(self).await?;
+            Ok(())
         }
     }
 }

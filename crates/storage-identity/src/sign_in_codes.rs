@@ -62,7 +62,6 @@ impl SignInCodes for SqlSignInCodes {
         if_replayed: ReplayEffects,
     ) -> Result<CodeRedemptionOutcome, Unavailable> {
         let hash = hash.0.to_vec();
-        let now = DbInstant(at);
         in_tx!(self.db, async |conn| {
             // The code's row is locked by the first statement, so that what
             // follows is serialised for the code, settling included.
@@ -75,18 +74,19 @@ impl SignInCodes for SqlSignInCodes {
             let Some(code) = code_row else { return Ok(CodeRedemptionOutcome::Refused) };
             let user = UserId(code.user_id.0);
 
-            let answers = challenge.is_some_and(|it| it.0[..] == code.challenge[..]);
-            let is_redeemable = code.burned_at.is_none() && answers && code.expires_at.0 > at;
             let active_account =
                 accounts::table.find(code.user_id).filter(accounts::deactivated_at.is_null());
-            if is_redeemable
+            if code.is_redeemable(challenge, at)
                 && diesel::select(exists(active_account)).get_result::<bool>(conn).await?
             {
-                let burn_update = diesel::update(sign_in_codes::table.find(&hash))
-                    .set(sign_in_codes::burned_at.eq(now));
-                burn_update.execute(conn).await?;
+                diesel::update(sign_in_codes::table.find(&hash))
+                    .set(sign_in_codes::burned_at.eq(DbInstant(at)))
+                    .execute(conn)
+                    .await?;
                 return Ok(CodeRedemptionOutcome::Redeemed(user));
             }
+
+            // Otherwise the code is deleted. If it was redeemed before, its session ends.
 
             diesel::delete(sign_in_codes::table.find(&hash)).execute(conn).await?;
             if code.burned_at.is_none() {
@@ -128,4 +128,12 @@ struct CodeRow {
     burned_at: Option<DbInstant>,
     /// Session that the redeemed code started.
     session_id: Option<DbUid>,
+}
+
+impl CodeRow {
+    /// Returns whether the code may start a session now, if its account is active.
+    fn is_redeemable(&self, challenge: Option<CodeChallenge>, at: Timestamp) -> bool {
+        let is_answered = challenge.is_some_and(|it| it.0[..] == self.challenge[..]);
+        is_answered && self.burned_at.is_none() && self.expires_at.0 > at
+    }
 }
