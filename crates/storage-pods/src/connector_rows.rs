@@ -36,27 +36,33 @@ connection_trait! {
         /// Replaces the groups of a connector and of its operator.
         async fn put_groups(
             &mut self,
-            id: DbUid,
+            connector: DbUid,
             operator: Option<DbUid>,
             groups: &[DbUid],
         ) -> Result<(), DbError> {
-            let own = connector_groups::table.filter(connector_groups::connector_id.eq(id));
-            diesel::delete(own).execute(self).await?;
-            let of_operator = operator_groups::operator_id.nullable().eq(operator);
-            diesel::delete(operator_groups::table.filter(of_operator)).execute(self).await?;
+            let connector_rows =
+                connector_groups::table.filter(connector_groups::connector_id.eq(connector));
+            diesel::delete(connector_rows).execute(self).await?;
+            let is_of_operator = operator_groups::operator_id.nullable().eq(operator);
+            diesel::delete(operator_groups::table.filter(is_of_operator)).execute(self).await?;
 
             for group in groups {
-                let row =
-                    (connector_groups::connector_id.eq(id), connector_groups::group_id.eq(group));
-                diesel::insert_into(connector_groups::table).values(row).execute(self).await?;
+                let connector_row = (
+                    connector_groups::connector_id.eq(connector),
+                    connector_groups::group_id.eq(group),
+                );
+                diesel::insert_into(connector_groups::table)
+                    .values(connector_row)
+                    .execute(self)
+                    .await?;
 
-                if let Some(operator) = operator {
-                    let row = (
-                        operator_groups::operator_id.eq(operator),
-                        operator_groups::group_id.eq(group),
-                    );
-                    diesel::insert_into(operator_groups::table).values(row).execute(self).await?;
-                }
+                let Some(operator) = operator else { continue };
+                let operator_row =
+                    (operator_groups::operator_id.eq(operator), operator_groups::group_id.eq(group));
+                diesel::insert_into(operator_groups::table)
+                    .values(operator_row)
+                    .execute(self)
+                    .await?;
             }
 
             Ok(())
