@@ -51,13 +51,7 @@ impl BackgroundReranking {
             .acquire_background_permit(target, BackgroundPurpose::Question, estimate)
             .await?;
 
-        // Servers may return fewer results without `top_n`.
-        let query = json!(question);
-        let documents = json!(texts);
-        let count = texts.len();
-        let json = format!("{{\"query\":{query},\"documents\":{documents},\"top_n\":{count}");
-        let body = Bytes::from(json);
-
+        let body = request_body(question, texts);
         let send = |key| {
             let target = Arc::clone(target);
             let body = body.clone();
@@ -65,6 +59,7 @@ impl BackgroundReranking {
         };
         let outcome = gateway.call_with_keys(target, send).await;
         let response = outcome.map_err(|failure| failure.error)?;
+
         parse(&response, texts.len()).ok_or_else(|| {
             tracing::warn!(upstream.model = target.model, "upstream response has no ranking");
             AssistantError::UpstreamFailed
@@ -72,15 +67,26 @@ impl BackgroundReranking {
     }
 }
 
+/// Formats a request without the closing brace, before which the adapter adds the model.
+fn request_body(question: &str, texts: &[String]) -> Bytes {
+    let query = json!(question);
+    let documents = json!(texts);
+    // Servers may return fewer results without `top_n`.
+    let count = texts.len();
+    Bytes::from(format!(r#"{{"query":{query},"documents":{documents},"top_n":{count}"#))
+}
+
 /// Returns the scores of a response in the order of the texts; `None` unless it
 /// has exactly one for each.
 fn parse(body: &[u8], count: usize) -> Option<Vec<f32>> {
     let Response { mut results } = serde_json::from_slice(body).ok()?;
     results.sort_by_key(|it| it.index);
-    let is_complete =
-        results.len() == count && results.iter().zip(0..).all(|(it, at)| it.index == at);
-    let scores: Vec<f32> = results.into_iter().map(|it| it.relevance_score).collect();
-    (is_complete && scores.iter().all(|it| it.is_finite())).then_some(scores)
+    let is_complete = results.iter().map(|it| it.index).eq(0..count);
+    let is_finite = results.iter().all(|it| it.relevance_score.is_finite());
+    if !is_complete || !is_finite {
+        return None;
+    }
+    Some(results.into_iter().map(|it| it.relevance_score).collect())
 }
 
 #[cfg(test)]

@@ -100,8 +100,8 @@ connection_trait! {
 
             match row {
                 Some(row) if row.role == Role::Admin.name() => {
-                    let is_room = self.room_for_admin(invitation.max_admins).await?;
-                    Ok(is_room.then_some(row))
+                    let has_room = self.room_for_admin(invitation.max_admins).await?;
+                    Ok(has_room.then_some(row))
                 }
                 row => Ok(row),
             }

@@ -22,7 +22,83 @@ const MAX_EARLIER_CHARS: usize = 1_000;
 /// one is a text of its own.
 const MAX_QUESTION_CHARS: usize = 2_000;
 
-/// Message, as far as it may be a question.
+/// Question of a conversation, with the messages before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UserQuestion {
+    text: String,
+    /// Messages of user and model before the question, the latest first.
+    earlier: Vec<TextMessage>,
+}
+
+impl UserQuestion {
+    /// Parses the question of a conversation, which ends with a message of the
+    /// user; `None` if it ends otherwise, with the result of a tool for example.
+    /// `messages` is a JSON array.
+    pub(crate) fn parse(messages: &[u8]) -> Option<Self> {
+        let elements = serde_json::from_slice::<ArrayElements<'_>>(messages).ok()?;
+        let mut messages =
+            elements.first.into_iter().rev().filter_map(|it| TextMessage::parse(it.get()));
+        let question = messages.next().filter(|it| it.is_of_user() && !it.text.is_empty())?;
+        let earlier = messages.filter(TextMessage::is_talk).take(MAX_EARLIER).collect();
+        Some(Self { text: question.text, earlier })
+    }
+
+    /// Returns the question, together with the one before if it is short.
+    pub(crate) fn with_previous(&self) -> String {
+        let is_short = self.text.split_whitespace().count() < MIN_WORDS;
+        match self.earlier.iter().find(|it| it.is_of_user()) {
+            Some(previous) if is_short => format!("{}\n{}", previous.text, self.text),
+            _ => self.text.clone(),
+        }
+    }
+
+    /// Formats the question and the messages before it for a model; `None` if the
+    /// user has said nothing before that the question could refer to.
+    pub(crate) fn with_conversation(&self) -> Option<String> {
+        let is_follow_up = self.earlier.iter().any(TextMessage::is_of_user);
+        if !is_follow_up || self.text.chars().count() > MAX_QUESTION_CHARS {
+            return None;
+        }
+
+        let mut output = String::from("<conversation>\n");
+        for message in self.earlier.iter().rev() {
+            let text: String = clean(&message.text).chars().take(MAX_EARLIER_CHARS).collect();
+            // Writing to a string cannot fail.
+            let _infallible = writeln!(output, "{}: {text}", message.role);
+        }
+
+        let question = clean(&self.text);
+        let _infallible = write!(output, "</conversation>\n<question>\n{question}\n</question>");
+
+        Some(output)
+    }
+}
+
+/// Role and text of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct TextMessage {
+    role: String,
+    text: String,
+}
+
+impl TextMessage {
+    /// Parses a message. A content without a text is empty.
+    fn parse(json: &str) -> Option<Self> {
+        let Message { role, content } = serde_json::from_str(json).ok()?;
+        Some(Self { role, text: content.into_text().trim().to_owned() })
+    }
+
+    /// Returns whether the user or the model says something.
+    fn is_talk(&self) -> bool {
+        matches!(self.role.as_str(), "user" | "assistant") && !self.text.is_empty()
+    }
+
+    fn is_of_user(&self) -> bool {
+        self.role == "user"
+    }
+}
+
+/// Message of a request.
 #[derive(Deserialize)]
 struct Message {
     role: String,
@@ -60,77 +136,6 @@ impl Content {
     }
 }
 
-/// Role and text of a message.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct TextMessage {
-    role: String,
-    text: String,
-}
-
-impl TextMessage {
-    fn is_of_user(&self) -> bool {
-        self.role == "user"
-    }
-}
-
-/// Question of a conversation, with the messages before it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct UserQuestion {
-    text: String,
-    /// Messages of user and model before the question, the latest first.
-    earlier: Vec<TextMessage>,
-}
-
-impl UserQuestion {
-    /// Parses the question of a conversation, which ends with a message of the
-    /// user; `None` if it ends otherwise, with the result of a tool for example.
-    /// `messages` is a JSON array.
-    pub(crate) fn parse(messages: &[u8]) -> Option<Self> {
-        let elements = serde_json::from_slice::<ArrayElements<'_>>(messages).ok()?;
-        let mut messages = elements.first.into_iter().rev().filter_map(|it| {
-            // A content of another form has no text.
-            let Message { role, content } = serde_json::from_str(it.get()).ok()?;
-            Some(TextMessage { role, text: content.into_text().trim().to_owned() })
-        });
-        let question = messages.next().filter(|it| it.is_of_user() && !it.text.is_empty())?;
-        let is_talk = |it: &TextMessage| {
-            matches!(it.role.as_str(), "user" | "assistant") && !it.text.is_empty()
-        };
-        let earlier = messages.filter(is_talk).take(MAX_EARLIER).collect();
-        Some(Self { text: question.text, earlier })
-    }
-
-    /// Returns the question, together with the one before if it is short.
-    pub(crate) fn with_previous(&self) -> String {
-        let is_short = self.text.split_whitespace().count() < MIN_WORDS;
-        match self.earlier.iter().find(|it| it.is_of_user()) {
-            Some(previous) if is_short => format!("{}\n{}", previous.text, self.text),
-            _ => self.text.clone(),
-        }
-    }
-
-    /// Formats the question and the messages before it for a model; `None` if the
-    /// user has said nothing before that the question could refer to.
-    pub(crate) fn with_conversation(&self) -> Option<String> {
-        let is_follow_up = self.earlier.iter().any(TextMessage::is_of_user);
-        if !is_follow_up || self.text.chars().count() > MAX_QUESTION_CHARS {
-            return None;
-        }
-
-        let mut output = String::from("<conversation>\n");
-        for message in self.earlier.iter().rev() {
-            let text: String = clean(&message.text).chars().take(MAX_EARLIER_CHARS).collect();
-            // Writing to a string cannot fail.
-            let _infallible = writeln!(output, "{}: {text}", message.role);
-        }
-
-        let question = clean(&self.text);
-        let _infallible = write!(output, "</conversation>\n<question>\n{question}\n</question>");
-
-        Some(output)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,15 +154,14 @@ mod tests {
 
     #[test]
     fn the_last_message_of_the_user_is_the_question() {
-        let long_messages = r#"[{"role":"system","content":"x"},
+        let text_message = r#"[{"role":"system","content":"x"},
             {"role":"user","content":"Who pays for the railway tickets of guests?"}]"#;
-        assert_eq!(
-            with_previous(long_messages).as_deref(),
-            Some("Who pays for the railway tickets of guests?")
-        );
-        let parts = r#"[{"role":"user","content":[{"type":"text","text":"Which one is it?"},
+        let expected = "Who pays for the railway tickets of guests?";
+        assert_eq!(with_previous(text_message).as_deref(), Some(expected));
+
+        let message_of_parts = r#"[{"role":"user","content":[{"type":"text","text":"Which one is it?"},
             {"type":"image_url","image_url":{"url":"data:x"}}]}]"#;
-        assert_eq!(with_previous(parts).as_deref(), Some("Which one is it?"));
+        assert_eq!(with_previous(message_of_parts).as_deref(), Some("Which one is it?"));
     }
 
     #[test]
@@ -187,18 +191,23 @@ mod tests {
                         <question>\nAnd in Austria?\n</question>";
         assert_eq!(question.with_conversation().as_deref(), Some(expected));
 
-        let first = r#"[{"role":"assistant","content":"Hi!"},{"role":"user","content":"Why?"}]"#;
-        assert_eq!(UserQuestion::parse(first.as_bytes()).unwrap().with_conversation(), None);
+        let greeting = r#"[{"role":"assistant","content":"Hi!"},{"role":"user","content":"Why?"}]"#;
+        let first_question = UserQuestion::parse(greeting.as_bytes()).unwrap();
+        assert_eq!(first_question.with_conversation(), None);
+
         let long_question = UserQuestion { text: "x".repeat(MAX_QUESTION_CHARS + 1), ..question };
         assert_eq!(long_question.with_conversation(), None);
     }
 
     #[test]
-    fn what_explains_a_question_is_limited() {
+    fn messages_that_explain_a_question_are_limited() {
         let message = TextMessage { role: "user".to_owned(), text: "x".repeat(50_000) };
         let earlier = vec![message; MAX_EARLIER];
         let question = UserQuestion { text: "Why?".to_owned(), earlier };
+
         let length = question.with_conversation().unwrap().len();
+
+        // Each message has its role beside the text, and the question its tags.
         assert!(length < (MAX_EARLIER_CHARS + 10) * MAX_EARLIER + 100, "{length}");
     }
 }

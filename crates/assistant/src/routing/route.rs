@@ -31,16 +31,17 @@ pub(crate) fn route(
     hint: &ModelHint,
 ) -> Option<Route> {
     let chosen_model = hint.model.as_deref().filter(|it| may_choose(rules, it));
-    let for_mode = mode.and_then(|it| rules.modes.get(&it));
-    let persona_type =
-        if mode == Some(Mode::Assistant) { hint.persona_type.as_ref() } else { None };
-    let for_persona = persona_type.and_then(|it| rules.persona_types.get(it));
-    let first_target =
-        [chosen_model, for_mode.map(String::as_str), for_persona.map(String::as_str)]
-            .into_iter()
-            .flatten()
-            .find_map(|id| catalogue.entry(id).cloned())
-            .or_else(|| catalogue.serving(mode))?;
+    let mode_model = mode.and_then(|it| rules.modes.get(&it)).map(String::as_str);
+    let persona_model = match (mode, &hint.persona_type) {
+        (Some(Mode::Assistant), Some(persona_type)) => rules.persona_types.get(persona_type),
+        _ => None,
+    };
+
+    let first_target = [chosen_model, mode_model, persona_model.map(String::as_str)]
+        .into_iter()
+        .flatten()
+        .find_map(|id| catalogue.entry(id).cloned())
+        .or_else(|| catalogue.serving(mode))?;
     Some(with_fallbacks(catalogue, &first_target))
 }
 
@@ -117,29 +118,38 @@ mod tests {
         }
     }
 
-    fn models(mode: Option<Mode>, model: &str, persona: &str) -> Vec<String> {
-        let non_empty = |text: &str| if text.is_empty() { None } else { Some(text.to_owned()) };
-        let hint = ModelHint { model: non_empty(model), persona_type: non_empty(persona) };
-        let route = route(&catalogue(), &rules(), mode, &hint).unwrap();
+    fn model_hint(model: &str) -> ModelHint {
+        ModelHint { model: Some(model.to_owned()), ..ModelHint::default() }
+    }
+
+    fn persona_hint(persona_type: &str) -> ModelHint {
+        ModelHint { persona_type: Some(persona_type.to_owned()), ..ModelHint::default() }
+    }
+
+    /// Returns the models of a route, in their order.
+    fn models(mode: Option<Mode>, hint: &ModelHint) -> Vec<String> {
+        let route = route(&catalogue(), &rules(), mode, hint).unwrap();
         route.iter().map(|it| it.model.clone()).collect()
     }
 
     #[test]
     fn the_groups_mode_precedes_the_persona_type_which_counts_in_assistant_mode() {
-        assert_eq!(models(Some(Mode::Research), "", "code"), ["large", "small"]);
-        assert_eq!(models(Some(Mode::Assistant), "", "code"), ["coder"]);
-        assert_eq!(models(Some(Mode::Optimize), "", "code"), ["default"]);
-        assert_eq!(models(None, "", "code"), ["default"]);
-        assert_eq!(models(Some(Mode::Assistant), "", "unknown"), ["default"]);
-        assert_eq!(models(Some(Mode::Assistant), "", "lost"), ["default"]);
+        let coder = persona_hint("code");
+
+        assert_eq!(models(Some(Mode::Research), &coder), ["large", "small"]);
+        assert_eq!(models(Some(Mode::Assistant), &coder), ["coder"]);
+        assert_eq!(models(Some(Mode::Optimize), &coder), ["default"]);
+        assert_eq!(models(None, &coder), ["default"]);
+        assert_eq!(models(Some(Mode::Assistant), &persona_hint("unknown")), ["default"]);
+        assert_eq!(models(Some(Mode::Assistant), &persona_hint("lost")), ["default"]);
     }
 
     #[test]
     fn a_model_is_chosen_only_if_it_exists_and_the_group_may() {
-        assert_eq!(models(Some(Mode::Research), "Small", ""), ["small", "large"]);
-        assert_eq!(models(None, "coder", ""), ["default"]);
-        assert_eq!(models(None, "gone", ""), ["default"]);
-        assert_eq!(models(None, "pia-cloud", ""), ["default"]);
+        assert_eq!(models(Some(Mode::Research), &model_hint("Small")), ["small", "large"]);
+        assert_eq!(models(None, &model_hint("coder")), ["default"]);
+        assert_eq!(models(None, &model_hint("gone")), ["default"]);
+        assert_eq!(models(None, &model_hint("pia-cloud")), ["default"]);
     }
 
     #[test]
