@@ -36,6 +36,7 @@ pub(crate) async fn complete(
         Ok(request) => request,
         Err(err) => return refusal(StatusCode::BAD_REQUEST, &err.to_string(), None),
     };
+
     let script = parse_script(&http, &request);
     let open_call = journal.open(request.streamed());
     if let Some(response) = scripted_refusal(&request, &script) {
@@ -43,11 +44,11 @@ pub(crate) async fn complete(
     }
 
     let answer = Answer::to(&request, script.chunks.or(options.chunks));
-    let delay = script.delay.unwrap_or(options.delay);
     if script.fault == Some(Fault::Silent(0)) {
         return pending().await;
     }
     if request.streamed() {
+        let delay = script.delay.unwrap_or(options.delay);
         let events = stream_events(&answer, &script, request.wants_usage());
         let steps = stream_steps(events, &script, delay);
         return HttpResponse::Ok()
@@ -68,12 +69,11 @@ pub(crate) async fn models() -> Json<Value> {
 /// `GET /demo/calls`
 pub(crate) async fn calls(journal: Data<Journal>) -> Json<Value> {
     let counts = journal.call_counts();
-    let last = journal.last();
     Json(json!({
         "calls": counts.calls,
         "open": counts.open,
         "openStreams": counts.open_streams,
-        "last": last,
+        "last": journal.last(),
     }))
 }
 
@@ -163,17 +163,24 @@ fn event(data: &Value) -> Bytes {
 /// Converts a stream's events to steps, with the script's faults applied.
 fn stream_steps(mut events: Vec<Bytes>, script: &Script, delay: Duration) -> Vec<Step> {
     let half = events.len() / 2;
-    let (length, ending) = match script.fault {
-        Some(Fault::Cut) => (half, vec![Step::Break]),
-        Some(Fault::Silent(after)) => (after, vec![Step::Hang]),
+    let ending = match script.fault {
+        Some(Fault::Cut) => {
+            events.truncate(half);
+            vec![Step::Break]
+        }
+        Some(Fault::Silent(length)) => {
+            events.truncate(length);
+            vec![Step::Hang]
+        }
         Some(Fault::Error) => {
+            events.truncate(half);
             let error = json!({ "message": "Asked to fail.", "type": "server_error" });
             let error_event = event(&json!({ "error": error }));
-            (half, vec![Step::Send(error_event), Step::Send(Bytes::from_static(DONE))])
+            vec![Step::Send(error_event), Step::Send(Bytes::from_static(DONE))]
         }
-        _ => (events.len(), Vec::new()),
+        _ => Vec::new(),
     };
-    events.truncate(length);
+
     let pause = || if delay.is_zero() { Step::Flush } else { Step::Wait(delay) };
     events
         .into_iter()

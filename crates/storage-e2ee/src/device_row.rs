@@ -88,21 +88,21 @@ impl DeviceRow {
     }
 
     fn active(self, key: WrappedKey) -> Self {
-        let (signature, version, onboarding) = match key.approved {
-            Some(it) => (Some(it.signature), Some(it.version), Some(it.onboarding)),
-            None => (None, None, None),
-        };
-
-        Self {
+        let row = Self {
             status: ACTIVE,
             key_ciphertext: Some(key.ciphertext),
             key_salt: Some(key.salt),
             key_created_by: Some(key.created_by.as_str().to_owned()),
             key_created_at: Some(DbInstant(key.created_at)),
-            key_signature: signature,
-            key_signature_version: version,
-            key_onboarding: onboarding,
             ..self
+        };
+
+        let Some(approval) = key.approved else { return row };
+        Self {
+            key_signature: Some(approval.signature),
+            key_signature_version: Some(approval.version),
+            key_onboarding: Some(approval.onboarding),
+            ..row
         }
     }
 

@@ -49,7 +49,8 @@ impl Batch {
         &self,
         window_cache: &WindowCache,
     ) -> Result<Option<OptimisticPlan>, DbError> {
-        if self.requests.is_empty() || !self.settlements.is_empty() || !self.usage.is_empty() {
+        let has_other_entries = !self.settlements.is_empty() || !self.usage.is_empty();
+        if self.requests.is_empty() || has_other_entries {
             return Ok(None);
         }
         let Some(cached_rows) = window_cache.exclusive_rows(&self.keys()) else {
@@ -57,26 +58,29 @@ impl Batch {
         };
 
         let cached = LockedWindows::new(cached_rows.clone(), self.weeks, self.now)?;
-        let missing = self.missing(&cached);
         // Windows that are not cached, and sizes of pools, must be read.
-        if !missing.is_empty() || !self.holders_of_unfilled_pools(&cached.credit_windows).is_empty()
-        {
+        let missing = self.missing(&cached);
+        let unfilled_pools = self.holders_of_unfilled_pools(&cached.credit_windows);
+        if !missing.is_empty() || !unfilled_pools.is_empty() {
             return Ok(None);
         }
 
         let Some((result, entries)) = self.decide(cached, &missing, Vec::new(), &[]) else {
             return Ok(None);
         };
-        let mut decisions = self.requests.iter().zip(&result.verdicts);
-        let is_fully_granted = decisions.all(|((_, request), verdict)| {
-            matches!(verdict, AdmissionVerdict::Granted(_)) && !verdict.is_short_of(request)
-        });
         let has_writes = !entries.windows.is_empty() && !entries.opened.is_empty();
-        Ok((is_fully_granted && has_writes).then_some(OptimisticPlan {
-            cached_rows,
-            result,
-            entries,
-        }))
+        if !has_writes || !self.is_granted_in_full(&result.verdicts) {
+            return Ok(None);
+        }
+
+        Ok(Some(OptimisticPlan { cached_rows, result, entries }))
+    }
+
+    /// Returns whether each request is granted, with all that it reserves.
+    fn is_granted_in_full(&self, verdicts: &[AdmissionVerdict]) -> bool {
+        self.requests.iter().zip(verdicts).all(|((_, request), verdict)| {
+            matches!(verdict, AdmissionVerdict::Granted(_)) && !verdict.is_short_of(request)
+        })
     }
 }
 
