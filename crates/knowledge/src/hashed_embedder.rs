@@ -8,10 +8,12 @@ use async_trait::async_trait;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::ports::embedder::{EmbedError, Embedder, Embedding, VECTOR_SIZE};
-use crate::terms::{document_terms, hash};
+use crate::terms::{TermWeight, document_terms, hash};
 
 /// Minimum similarity of a question and a text that share words.
 const MIN_SIMILARITY: f32 = 0.12;
+/// Number of texts that are embedded at once.
+const BATCH_SIZE: usize = 64;
 /// Weight of three letters, relative to a term.
 const LETTERS_WEIGHT: f32 = 0.15;
 
@@ -32,7 +34,7 @@ impl Embedder for HashedEmbedder {
     }
 
     fn batch_size(&self) -> usize {
-        64
+        BATCH_SIZE
     }
 
     fn min_similarity(&self) -> f32 {
@@ -51,25 +53,27 @@ impl Embedder for HashedEmbedder {
 
 fn embed(text: &str) -> Vec<f32> {
     let mut vector = vec![0.0; VECTOR_SIZE];
-    for it in document_terms(text) {
-        add(&mut vector, it.term, it.weight);
+    for TermWeight { term, weight } in document_terms(text) {
+        add(&mut vector, term, weight);
     }
+
     let letters: Vec<char> = text.to_lowercase().chars().filter(|it| it.is_alphabetic()).collect();
-    for three in letters.windows(3) {
-        add(&mut vector, hash(&String::from_iter(three)), LETTERS_WEIGHT);
+    for trigram in letters.windows(3) {
+        add(&mut vector, hash(&String::from_iter(trigram)), LETTERS_WEIGHT);
     }
+
     normalise(&mut vector);
     vector
 }
 
 /// Adds a weight to the dimension of a hash, with the sign that it determines.
 fn add(vector: &mut [f32], hash: u32, weight: f32) {
-    // FNV-1a's low bits differ little between similar words.
+    // Mixed, since FNV-1a's low bits differ little between similar words.
     let product = (hash ^ (hash >> 15)).wrapping_mul(0x2c1b_3c6d);
     let mixed = product ^ (product >> 12);
     let sign = if mixed & (1 << 31) == 0 { 1.0 } else { -1.0 };
-    if let Some(at) = vector.get_mut(mixed as usize % VECTOR_SIZE) {
-        *at += sign * weight;
+    if let Some(value) = vector.get_mut(mixed as usize % VECTOR_SIZE) {
+        *value += sign * weight;
     }
 }
 
@@ -77,8 +81,8 @@ fn add(vector: &mut [f32], hash: u32, weight: f32) {
 fn normalise(vector: &mut [f32]) {
     let length = vector.iter().map(|it| it * it).sum::<f32>().sqrt();
     if length > 0.0 {
-        for it in vector {
-            *it /= length;
+        for value in vector {
+            *value /= length;
         }
     } else if let Some(first) = vector.first_mut() {
         *first = 1.0;
@@ -93,21 +97,33 @@ mod tests {
         embed(a).iter().zip(embed(b)).map(|(a, b)| a * b).sum()
     }
 
-    #[tokio::test]
-    async fn texts_that_share_words_are_similar() {
-        let text = "The travel policy pays for second class railway tickets only.";
-        assert!(similarity("Which railway tickets are paid for?", text) > MIN_SIMILARITY);
-        assert!(similarity("How do I reset my password?", text) < MIN_SIMILARITY);
+    const TEXT: &str = "The travel policy pays for second class railway tickets only.";
 
-        let texts = vec![text.to_owned(), String::new()];
+    #[test]
+    fn texts_that_share_words_are_similar() {
+        assert!(similarity("Which railway tickets are paid for?", TEXT) > MIN_SIMILARITY);
+        assert!(similarity("How do I reset my password?", TEXT) < MIN_SIMILARITY);
+    }
+
+    #[tokio::test]
+    async fn each_text_has_a_vector_of_length_one() {
+        let texts = vec![TEXT.to_owned(), String::new()];
+
         let embedding = HashedEmbedder.embed(HashedEmbedder::MODEL, texts).await.unwrap();
+
         assert_eq!(embedding.vectors.len(), 2);
         assert_eq!(embedding.tokens, 10);
         for vector in embedding.vectors {
             let length: f32 = vector.iter().map(|it| it * it).sum();
-            assert!(vector.len() == VECTOR_SIZE && (length - 1.0).abs() < 1e-4);
+            assert_eq!(vector.len(), VECTOR_SIZE);
+            assert!((length - 1.0).abs() < 1e-4, "{length}");
         }
+    }
+
+    #[tokio::test]
+    async fn another_model_is_refused() {
         let outcome = HashedEmbedder.embed("bge-m3", Vec::new()).await;
+
         assert!(matches!(outcome, Err(EmbedError::Rejected(_))));
     }
 }

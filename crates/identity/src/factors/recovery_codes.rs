@@ -15,7 +15,8 @@ pub(crate) const COUNT: usize = 10;
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 /// Length in characters: 125 bits, infeasible to guess.
 const LENGTH: usize = 25;
-const GROUP: usize = 5;
+/// Number of characters between two hyphens of the display form.
+const GROUP_LENGTH: usize = 5;
 /// Maximum length of a typed code, in bytes.
 const MAX_CODE_BYTES: usize = 64;
 
@@ -28,8 +29,9 @@ fn fresh_code() -> Result<Secret<String>, Unavailable> {
     let bytes = random_bytes::<LENGTH>()?;
     // 256 is a multiple of 32, so all characters are equally likely.
     let letter = |it: &u8| LETTERS.get(usize::from(it % 32)).copied().map(char::from);
-    let groups = bytes.chunks(GROUP).map(|it| it.iter().filter_map(letter).collect::<String>());
-    Ok(Secret::new(groups.collect::<Vec<_>>().join("-")))
+    let letters: Vec<char> = bytes.iter().filter_map(letter).collect();
+    let groups: Vec<String> = letters.chunks(GROUP_LENGTH).map(String::from_iter).collect();
+    Ok(Secret::new(groups.join("-")))
 }
 
 /// Returns the hash of a typed code; `None` if it is malformed. Case, spaces, hyphens and
@@ -62,17 +64,18 @@ fn parse(typed: &str) -> Option<[u8; LENGTH]> {
         return None;
     }
 
-    let letters = typed.trim().chars().filter(|it| ![' ', '-'].contains(it)).map(|it| {
-        let letter = match it.to_ascii_uppercase() {
-            'O' => '0',
-            'I' | 'L' => '1',
-            other => other,
-        };
-        let letter = u8::try_from(letter).ok()?;
-        LETTERS.contains(&letter).then_some(letter)
-    });
-
+    let letters = typed.trim().chars().filter(|it| ![' ', '-'].contains(it)).map(parse_letter);
     letters.collect::<Option<Vec<u8>>>()?.try_into().ok()
+}
+
+/// Returns the letter that was typed, also as a look-alike or in lower case.
+fn parse_letter(typed: char) -> Option<u8> {
+    let letter = match typed.to_ascii_uppercase() {
+        'O' => b'0',
+        'I' | 'L' => b'1',
+        other => u8::try_from(other).ok()?,
+    };
+    LETTERS.contains(&letter).then_some(letter)
 }
 
 #[cfg(test)]
@@ -81,7 +84,7 @@ mod tests {
 
     use super::*;
 
-    fn hashed(user: UserId, typed: &str) -> Option<RecoveryHash> {
+    fn hash_text(user: UserId, typed: &str) -> Option<RecoveryHash> {
         hash(user, &Secret::new(typed.to_owned()))
     }
 
@@ -100,7 +103,7 @@ mod tests {
     #[test]
     fn typed_variants_of_a_code_have_one_hash() {
         let user = UserId::generate();
-        let known_hash = hashed(user, "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR");
+        let known_hash = hash_text(user, "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR");
 
         assert!(known_hash.is_some());
         for typed in [
@@ -109,7 +112,7 @@ mod tests {
             "K3V9O oQXZ7 lBCDE FGHJK-MNPQR",
             "K3V90-0QXZ7-IBCDE-FGHJK-MNPQR",
         ] {
-            assert_eq!(hashed(user, typed), known_hash, "{typed}");
+            assert_eq!(hash_text(user, typed), known_hash, "{typed}");
         }
     }
 
@@ -117,7 +120,7 @@ mod tests {
     fn hashes_differ_between_users() {
         let code = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
-        assert_ne!(hashed(UserId::generate(), code), hashed(UserId::generate(), code));
+        assert_ne!(hash_text(UserId::generate(), code), hash_text(UserId::generate(), code));
     }
 
     #[test]
@@ -133,7 +136,7 @@ mod tests {
             "K3V90-0QXZ7-1BCDE-FGHJK-MNPQÄ",
             &" ".repeat(100),
         ] {
-            assert_eq!(hashed(user, typed), None, "{typed}");
+            assert_eq!(hash_text(user, typed), None, "{typed}");
         }
     }
 }
