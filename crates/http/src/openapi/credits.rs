@@ -17,10 +17,13 @@ const OF_MEMBER: &str = "MemberCreditRefusal";
 const OF_GROUP: &str = "GroupCreditRefusal";
 const SUSPENDED: &str = "FreeTierRefusal";
 
+/// Schemas of the three refusals.
 const SHAPES: [&str; 3] = [OF_MEMBER, OF_GROUP, SUSPENDED];
 
-/// 2026-08-03T00:00:00Z, a Monday.
-const MONDAY: i64 = 1_785_715_200_000_000;
+/// Time of the examples' next week, in microseconds: Monday, 2026-08-03T00:00:00Z.
+const NEXT_WEEK_MICROS: i64 = 1_785_715_200_000_000;
+/// Time from an example's refusal to the next week.
+const RETRY_AFTER: Duration = Duration::from_hours(31);
 
 /// Returns the media type object of a 429 where calls cost credits: too many
 /// calls, or a budget.
@@ -47,39 +50,46 @@ pub(super) fn schemas() -> [(String, Value); 4] {
         "discriminator": { "propertyName": "period", "mapping": mapping },
     });
 
-    let [of_member, of_group, suspended] = SHAPES.map(|name| (name.to_owned(), shape(name)));
+    let [of_member, of_group, suspended] = SHAPES.map(|name| (name.to_owned(), shape_schema(name)));
 
     [(REFUSAL.to_owned(), any), of_member, of_group, suspended]
 }
 
 /// Returns examples of such refusals, built by the real conversion.
 pub(super) fn examples() -> [(&'static str, Value); 4] {
-    let gauge = |limit, used| Some(Gauge { limit, used });
-    let refusal = |period, gauge, retry_after| BudgetRefusal {
+    let member_refusal = BudgetRefusal {
+        gauge: Some(Gauge { limit: 100, used: 100 }),
+        pool: Some(Gauge { limit: 130, used: 130 }),
+        top_up: Some(Gauge { limit: 500, used: 500 }),
+        ..refusal(Period::Budget(BudgetPeriod::Weekly))
+    };
+    let group_refusal = BudgetRefusal {
+        gauge: Some(Gauge { limit: 400, used: 399 }),
+        ..refusal(Period::Budget(BudgetPeriod::GroupDaily))
+    };
+
+    [
+        ("CreditsOfMember", refusal_body(member_refusal)),
+        ("CreditsOfGroup", refusal_body(group_refusal)),
+        ("FreeTierSuspended", refusal_body(refusal(Period::FreeTierSuspended))),
+        ("TooManyRequests", ApiError::over_budget(RETRY_AFTER).body().into()),
+    ]
+}
+
+/// Returns a refusal without amounts.
+fn refusal(period: Period) -> BudgetRefusal {
+    BudgetRefusal {
         period,
-        gauge,
+        gauge: None,
         pool: None,
         top_up: None,
-        resets_at: Timestamp::from_micros(MONDAY),
-        retry_after,
-    };
+        resets_at: Timestamp::from_micros(NEXT_WEEK_MICROS),
+        retry_after: RETRY_AFTER,
+    }
+}
 
-    let wait = Duration::from_hours(31);
-    let week = BudgetRefusal {
-        pool: gauge(130, 130),
-        top_up: gauge(500, 500),
-        ..refusal(Period::Budget(BudgetPeriod::Weekly), gauge(100, 100), wait)
-    };
-
-    let group = refusal(Period::Budget(BudgetPeriod::GroupDaily), gauge(400, 399), wait);
-    let suspended = refusal(Period::FreeTierSuspended, None, wait);
-    let body = |it| ApiError::from(HttpError::from(AssistantError::OverBudget(it))).body().into();
-    [
-        ("CreditsOfMember", body(week)),
-        ("CreditsOfGroup", body(group)),
-        ("FreeTierSuspended", body(suspended)),
-        ("TooManyRequests", ApiError::over_budget(wait).body().into()),
-    ]
+fn refusal_body(refusal: BudgetRefusal) -> Value {
+    ApiError::from(HttpError::from(AssistantError::OverBudget(refusal))).body().into()
 }
 
 /// Returns the periods that use a shape.
@@ -99,11 +109,11 @@ fn shape_of(period: Period) -> &'static str {
     }
 }
 
-fn shape(name: &str) -> Value {
+/// Returns the schema of a shape.
+fn shape_schema(name: &str) -> Value {
     let amount = |text: &str| json!({ "type": "integer", "format": "int64", "description": text });
     let periods: Vec<_> = periods_of(name).map(Period::name).collect();
-
-    let until = json!({
+    let resets_at = json!({
         "type": "string",
         "format": "date-time",
         "description": "Time after which to retry, like `Retry-After`.",
@@ -113,7 +123,7 @@ fn shape(name: &str) -> Value {
         ("error", json!({ "type": "string", "const": "Token Limit Exceeded" })),
         ("message", json!({ "type": "string", "description": "Message for people." })),
         ("period", json!({ "type": "string", "enum": periods })),
-        ("resetsAt", until),
+        ("resetsAt", resets_at),
     ];
 
     if name != SUSPENDED {
@@ -124,6 +134,7 @@ fn shape(name: &str) -> Value {
         ]);
     }
 
+    // The properties so far are in every such refusal, the others in some.
     let required: Vec<_> = properties.iter().map(|(name, _)| *name).collect();
 
     if name == OF_MEMBER {
@@ -136,7 +147,7 @@ fn shape(name: &str) -> Value {
     }
 
     let properties: Map<_, _> =
-        properties.into_iter().map(|(name, it)| (name.to_owned(), it)).collect();
+        properties.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
     json!({
         "type": "object",
         "description": schema_description(name),
@@ -148,8 +159,7 @@ fn shape(name: &str) -> Value {
 fn schema_description(name: &str) -> &'static str {
     match name {
         OF_MEMBER => {
-            "Error for an exhausted budget of the caller, or of the API key with \
-                      `weekly`."
+            "Error for an exhausted budget of the caller, or of the API key with `weekly`."
         }
         OF_GROUP => "Error for an exhausted budget of the caller's group.",
         _ => "Error while the free tier is suspended.",
