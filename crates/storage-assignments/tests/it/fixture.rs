@@ -42,16 +42,16 @@ pub(crate) async fn create_person(db: &Database) -> UserId {
         accounts::created_at.eq(DbInstant(at(0))),
         accounts::role.eq("User"),
     ));
-    let inserted: Result<usize, DbError> =
+    let result: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    inserted.unwrap();
+    result.unwrap();
     user
 }
 
 pub(crate) async fn execute(db: &Database, sql: &str) {
-    let done: Result<(), DbError> =
+    let result: Result<(), DbError> =
         on_conn!(db.unrestricted().writer(), |conn| conn.batch_execute(sql).await?);
-    done.unwrap();
+    result.unwrap();
 }
 
 /// Returns the number of rows that have sealed contents, and of sealed messages.
@@ -69,10 +69,10 @@ pub(crate) async fn count_sealed(db: &Database) -> (i64, i64) {
         .count();
     let messages =
         assignment_events::table.filter(assignment_events::sealed_message.is_not_null()).count();
-    let counted: Result<(i64, i64), DbError> = on_conn!(db.unrestricted().reader(), |conn| {
+    let counts: Result<(i64, i64), DbError> = on_conn!(db.unrestricted().reader(), |conn| {
         (contents.get_result(conn).await?, messages.get_result(conn).await?)
     });
-    counted.unwrap()
+    counts.unwrap()
 }
 
 /// Returns the skill with three steps.

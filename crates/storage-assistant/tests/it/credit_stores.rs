@@ -16,6 +16,9 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
+/// Time limit of what a test waits for.
+pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+
 /// Returns the default group.
 pub(crate) fn default_group() -> GroupId {
     GroupId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001))
@@ -54,9 +57,9 @@ pub(crate) async fn sign_up(db: &Database, user: UserId, at: Timestamp) {
         row::customer_type.eq(0),
         row::created_at.eq(DbInstant(at)),
     ));
-    let inserted: Result<usize, DbError> =
+    let result: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    inserted.unwrap();
+    result.unwrap();
 }
 
 pub(crate) async fn execute(db: &Database, sql: &str) {
@@ -146,5 +149,3 @@ pub(crate) async fn assert_no_mismatches(credit_store: &SqlCreditStore) {
 pub(crate) fn credits(count: i64) -> Micros {
     Micros::credits(count)
 }
-
-pub(crate) const LIMIT: Duration = Duration::from_secs(30);

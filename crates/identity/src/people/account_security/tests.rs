@@ -17,32 +17,42 @@ const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 /// User without an account.
 const NOBODY: UserId = UserId(uuid::Uuid::nil());
 
-fn over(
+/// Mocks of the ports, without expectations by default.
+#[derive(Default)]
+struct Mocks {
     store: MockRoleStore,
     throttle: MockPasswordThrottleStore,
     log: MockSignInLog,
-) -> AccountSecurity {
-    let mut accounts = MockAccountStore::new();
-    accounts
-        .expect_caller_state()
-        .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
-    accounts.expect_find().returning(|user| {
-        let account = Account::local(user, "ada@example.org".to_owned(), NOW);
-        Ok((user != NOBODY).then_some(account))
-    });
-    let accounts: Arc<dyn AccountStore> = Arc::new(accounts);
-    let clock = Arc::new(FixedClock(NOW));
-    let callers = CallerCache::new(Arc::clone(&accounts), Arc::<FixedClock>::clone(&clock));
-    let store = Arc::new(store);
-    let throttle = Arc::new(throttle);
-    let log = Arc::new(log);
-    let ports = AccountSecurityPorts { accounts, store, throttle, log };
-    AccountSecurity::new(ports, callers, clock)
+}
+
+impl Mocks {
+    /// Creates the service over the mocks. Every user but [`NOBODY`] has an account.
+    fn into_security(self) -> AccountSecurity {
+        let mut accounts = MockAccountStore::new();
+        accounts
+            .expect_caller_state()
+            .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
+        accounts.expect_find().returning(|user| {
+            let account = Account::local(user, "ada@example.org".to_owned(), NOW);
+            Ok((user != NOBODY).then_some(account))
+        });
+
+        let accounts: Arc<dyn AccountStore> = Arc::new(accounts);
+        let clock = Arc::new(FixedClock(NOW));
+        let callers = CallerCache::new(Arc::clone(&accounts), Arc::<FixedClock>::clone(&clock));
+        let ports = AccountSecurityPorts {
+            accounts,
+            store: Arc::new(self.store),
+            throttle: Arc::new(self.throttle),
+            log: Arc::new(self.log),
+        };
+        AccountSecurity::new(ports, callers, clock)
+    }
 }
 
 fn is_audited(effects: &SideEffects, by: UserId, user: UserId, action: &str) -> bool {
     let [entry] = effects.audit.as_slice() else { return false };
-    (entry.actor, entry.subject, entry.action) == (Some(by), Some(user), action)
+    entry.actor == Some(by) && entry.subject == Some(user) && entry.action == action
 }
 
 #[tokio::test]
@@ -56,7 +66,7 @@ async fn sessions_end_at_once_with_an_audit_entry() {
             *it == user && is_audited(effects, by, user, "account.sessions_ended")
         })
         .returning(|_, _| Ok(true));
-    let security = over(store, MockPasswordThrottleStore::new(), MockSignInLog::new());
+    let security = Mocks { store, ..Mocks::default() }.into_security();
     let session_ref = SessionRef { user, session: SessionId::generate() };
     security.caller_cache.fresh(session_ref).await.unwrap();
 
@@ -70,37 +80,37 @@ async fn a_reset_factor_is_audited_and_its_owner_emailed() {
     let by = UserId::generate();
     let user = UserId::generate();
     let mut store = MockRoleStore::new();
-    let mut on = true;
+    let mut is_factor_on = true;
     store
         .expect_reset_factor()
         .withf(move |_, effects| {
             is_audited(effects, by, user, "factor.reset") && effects.mail.len() == 1
         })
-        .returning(move |_, _| Ok(std::mem::take(&mut on)));
-    let security = over(store, MockPasswordThrottleStore::new(), MockSignInLog::new());
+        .returning(move |_, _| Ok(std::mem::take(&mut is_factor_on)));
+    let security = Mocks { store, ..Mocks::default() }.into_security();
 
     security.reset_factor(by, user).await.unwrap();
-    let again = security.reset_factor(by, user).await;
+    let second_outcome = security.reset_factor(by, user).await;
 
-    assert!(matches!(again, Err(AccountSecurityError::NoFactor)));
+    assert!(matches!(second_outcome, Err(AccountSecurityError::NoFactor)));
 }
 
 #[tokio::test]
 async fn the_factor_of_an_unknown_account_is_not_reset() {
     let mut store = MockRoleStore::new();
     store.expect_reset_factor().returning(|_, _| Ok(false));
-    let security = over(store, MockPasswordThrottleStore::new(), MockSignInLog::new());
+    let security = Mocks { store, ..Mocks::default() }.into_security();
 
-    let reset = security.reset_factor(UserId::generate(), NOBODY).await;
+    let outcome = security.reset_factor(UserId::generate(), NOBODY).await;
 
-    assert!(matches!(reset, Err(AccountSecurityError::Unknown)));
+    assert!(matches!(outcome, Err(AccountSecurityError::Unknown)));
 }
 
 #[tokio::test]
 async fn administrators_without_a_second_factor_are_counted() {
     let mut store = MockRoleStore::new();
     store.expect_count_admins_without_factor().returning(|| Ok(2));
-    let security = over(store, MockPasswordThrottleStore::new(), MockSignInLog::new());
+    let security = Mocks { store, ..Mocks::default() }.into_security();
 
     assert_eq!(security.count_admins_without_factor().await.unwrap(), 2);
 }
@@ -130,7 +140,7 @@ async fn a_wait_is_lifted_for_known_and_unknown_networks() {
         .once()
         .returning(|_, _| Ok(()));
 
-    over(MockRoleStore::new(), throttle, log).lift_wait(by, user).await.unwrap();
+    Mocks { throttle, log, ..Mocks::default() }.into_security().lift_wait(by, user).await.unwrap();
 }
 
 #[tokio::test]
@@ -141,7 +151,7 @@ async fn a_wait_is_reported_until_it_is_over() {
         log.expect_page().returning(|_, _| Ok(Vec::new()));
         let mut throttle = MockPasswordThrottleStore::new();
         throttle.expect_waits_until().withf(|it| it.len() == 2).returning(move |_| Ok(end));
-        over(MockRoleStore::new(), throttle, log).waits_until(user).await.unwrap()
+        Mocks { throttle, log, ..Mocks::default() }.into_security().waits_until(user).await.unwrap()
     };
     let later = Some(NOW + Duration::from_secs(1));
 
