@@ -49,16 +49,17 @@ impl Gateway {
         let mut turn = Turn::begin(self.clone(), caller, default_mode, prompt, tool_mode).await?;
         loop {
             let (body, metered_call) = turn.complete().await?;
-            let tool_calls = turn.has_tools().then(|| stream::completion::calls(&body)).flatten();
+            let tool_calls = if turn.has_tools() { stream::completion::calls(&body) } else { None };
             let Some((calls, text)) = tool_calls else {
                 return Ok(turn.into_full_answer(body, metered_call));
             };
 
             let (server_calls, caller_calls): (Vec<_>, Vec<_>) =
                 calls.into_iter().partition(|it| turn.is_server_tool(&it.name));
-            // The turn ends here. The caller gets its own calls only, as it cannot run
-            // those of the server.
-            if server_calls.is_empty() || !caller_calls.is_empty() || !turn.has_rounds_left() {
+            let can_continue =
+                !server_calls.is_empty() && caller_calls.is_empty() && turn.has_rounds_left();
+            if !can_continue {
+                // The caller gets its own calls only, as it cannot run those of the server.
                 let body = stream::completion::with_calls(&body, &caller_calls).unwrap_or(body);
                 return Ok(turn.into_full_answer(body, metered_call));
             }

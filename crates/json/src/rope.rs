@@ -99,14 +99,11 @@ impl Rope {
     pub fn members(&self) -> Option<RopeMembers> {
         let mut members = Vec::new();
         for part in self.parts(b'{')? {
-            let JsonPart { start, colon: Some(colon), end } = part else {
-                // An empty object.
-                continue;
-            };
-            let key = self.slice(start..colon).string()?;
-            let value = self.slice(colon + 1..end).trimmed();
-            // One byte longer than null, so that only null itself is equal.
-            if *value.slice(0..5).flat() != *b"null" {
+            // The only part of an empty object has none.
+            let Some(colon) = part.colon else { continue };
+            let key = self.slice(part.start..colon).string()?;
+            let value = self.slice(colon + 1..part.end).trimmed();
+            if !value.is_null() {
                 members.push((key, value));
             }
         }
@@ -131,6 +128,12 @@ impl Rope {
         bytes.find(|it| !it.is_ascii_whitespace())
     }
 
+    /// Returns whether this JSON without surrounding whitespace is null.
+    fn is_null(&self) -> bool {
+        // One byte longer than null, so that only null itself is equal.
+        *self.slice(0..5).flat() == *b"null"
+    }
+
     /// Returns the JSON without surrounding whitespace.
     fn trimmed(&self) -> Self {
         let is_space = |it: &&u8| it.is_ascii_whitespace();
@@ -149,7 +152,7 @@ impl Rope {
         let mut scan = Scan::default();
         let mut base = 0;
         for piece in &self.0 {
-            scan.scan(piece, base);
+            scan.consume(piece, base);
             base += piece.len();
         }
 
@@ -203,7 +206,8 @@ struct Scan {
 }
 
 impl Scan {
-    fn scan(&mut self, piece: &[u8], base: usize) {
+    /// Continues with the next piece, which begins at the offset `base` of the rope.
+    fn consume(&mut self, piece: &[u8], base: usize) {
         let mut at = 0;
         while let Some(byte) = piece.get(at) {
             if self.in_string {

@@ -12,6 +12,7 @@ use crate::credits::metered_call::Billable;
 use crate::credits::usage::Usage;
 use crate::request::prompt_body::{AddedMessages, UpstreamPrompt};
 use crate::request::sample::PromptText;
+use crate::routing::route::Route;
 use crate::stream;
 use crate::tools::calls::{Call, ToolFailure, ToolUse, assistant_message, tool_result};
 use crate::tools::presentation::format_results;
@@ -19,6 +20,9 @@ use crate::tools::server::{ServerToolTask, ServerTools};
 
 /// Maximum number of tool calls that are run at once; further ones are refused.
 const MAX_UPSTREAM_CALLS: usize = 8;
+
+/// Result of a call beyond that number, for the model.
+const TOO_MANY_CALLS: &str = "This was not done: too many calls at once.";
 
 /// Rough cost of a picture in tokens.
 const TOKENS_PER_IMAGE: i64 = 1000;
@@ -35,16 +39,21 @@ impl Turn {
 
         self.added.messages.push(assistant_message(text, &calls));
 
-        for (at, call) in calls.iter().enumerate() {
-            let result_text = if at < MAX_UPSTREAM_CALLS {
-                let result = self.run_task(self.tools.task(call)).await;
-                self.tool_uses.push(ToolUse { name: call.name.clone(), failed: result.is_err() });
-                result.unwrap_or_else(|failure| failure.0)
+        for (index, call) in calls.iter().enumerate() {
+            let result_text = if index < MAX_UPSTREAM_CALLS {
+                self.run_call(call).await
             } else {
-                "This was not done: too many calls at once.".to_owned()
+                TOO_MANY_CALLS.to_owned()
             };
             self.added.messages.push(tool_result(call, &result_text));
         }
+    }
+
+    /// Runs a call. Returns the text for the model: the result, or the reason for the failure.
+    async fn run_call(&mut self, call: &Call) -> String {
+        let result = self.run_task(self.tools.task(call)).await;
+        self.tool_uses.push(ToolUse { name: call.name.clone(), failed: result.is_err() });
+        result.unwrap_or_else(|failure| failure.0)
     }
 
     /// Runs a task and returns its result for the model.
@@ -79,30 +88,8 @@ impl Turn {
     /// Calls the vision model; this is a separate call with its own cost.
     async fn describe_picture(&mut self, picture: &[u8], question: &str) -> Option<String> {
         let vision_model = self.tools.vision.as_ref()?;
-        let picture_json = String::from_utf8_lossy(picture);
-        let question_json = json!({ "type": "text", "text": question });
-        let messages = format!(r#"[{{"role":"user","content":[{question_json},{picture_json}]}}]"#);
-        let text =
-            PromptText { extra_tokens: TOKENS_PER_IMAGE, ..PromptText::from_words(&[question]) };
-
-        let mut vision_turn = Self {
-            gateway: self.gateway.clone(),
-            caller: self.caller,
-            default_mode: self.default_mode,
-            rules: Arc::clone(&self.rules),
-            route: vision_model.route.clone(),
-            prompt: UpstreamPrompt {
-                pictures: true,
-                ..UpstreamPrompt::from_messages(&messages, text)
-            },
-            added: AddedMessages::default(),
-            tools: ServerTools::default(),
-            knowledge: None,
-            rounds: 0,
-            tool_uses: Vec::new(),
-            previous_usage: Usage::default(),
-            response_started: Arc::default(),
-        };
+        let route = vision_model.route.clone();
+        let mut vision_turn = self.single_call_turn(route, picture_prompt(picture, question));
         let (body, mut metered_call) = vision_turn.complete().await.ok()?;
         let description =
             stream::completion::parse(&body).map(|it| it.text).filter(|it| !it.trim().is_empty());
@@ -116,6 +103,34 @@ impl Turn {
 
         description
     }
+
+    /// Returns a turn for one call of other models, without tools and knowledge.
+    fn single_call_turn(&self, route: Route, prompt: UpstreamPrompt) -> Self {
+        Self {
+            gateway: self.gateway.clone(),
+            caller: self.caller,
+            default_mode: self.default_mode,
+            rules: Arc::clone(&self.rules),
+            route,
+            prompt,
+            added: AddedMessages::default(),
+            tools: ServerTools::default(),
+            knowledge: None,
+            rounds: 0,
+            tool_uses: Vec::new(),
+            previous_usage: Usage::default(),
+            response_started: Arc::default(),
+        }
+    }
+}
+
+/// Returns the prompt for a question about a picture, which is a JSON part of a message.
+fn picture_prompt(picture: &[u8], question: &str) -> UpstreamPrompt {
+    let picture_json = String::from_utf8_lossy(picture);
+    let question_json = json!({ "type": "text", "text": question });
+    let messages = format!(r#"[{{"role":"user","content":[{question_json},{picture_json}]}}]"#);
+    let text = PromptText { extra_tokens: TOKENS_PER_IMAGE, ..PromptText::from_words(&[question]) };
+    UpstreamPrompt { pictures: true, ..UpstreamPrompt::from_messages(&messages, text) }
 }
 
 fn failure(text: &str) -> ToolFailure {
