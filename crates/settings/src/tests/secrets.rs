@@ -99,9 +99,11 @@ fn debug_output_contains_no_secret() {
         ("Database:MigrationConnectionString", "Host=db;Username=o;Password=s3cretH;Database=p"),
         ("Database:MaintenanceConnectionString", "host=db user=b password=s3cretI dbname=p"),
     ];
-    let operator = Operator::production().argument("Ai:Model=m");
-    let operator =
-        secrets.iter().fold(operator, |it, (key, value)| it.argument(&format!("{key}={value}")));
+    let mut operator = Operator::production().argument("Ai:Model=m");
+    for (key, value) in secrets {
+        operator = operator.argument(&format!("{key}={value}"));
+    }
+
     let config = operator.read();
     let live = LiveConfig::new(config.clone());
 

@@ -17,6 +17,7 @@ use super::device_status;
 
 on_both_databases!(
     a_device_is_approved_by_the_signature_of_another,
+    a_key_that_a_device_wraps_for_itself_has_no_approver,
     the_list_has_the_data_of_devices_that_others_need,
     one_of_many_concurrent_approvals_is_accepted,
     a_rejected_device_may_register_again,
@@ -40,39 +41,49 @@ async fn a_device_is_approved_by_the_signature_of_another(database: TestDatabase
     let ada = app.signed_in().await;
     let first_machine = encrypt(&ada).await;
     for version in [None, Some(1), Some(2)] {
-        let joining = Machine::new();
-        let session = joining.start_onboarding(&ada).await;
+        let joining_machine = Machine::new();
+        let session = joining_machine.start_onboarding(&ada).await;
         let pending_device = devices(&ada).await.pop().expect("a device");
         assert_eq!(pending_device["status"], 0);
         assert_eq!(pending_device["onboardingSessionId"], json!(session));
 
-        let approval_response =
-            ada.post(APPROVE, &first_machine.approval(&joining, &session, version)).await;
-        let second_response =
-            ada.post(APPROVE, &first_machine.approval(&joining, &session, version)).await;
+        let approval = first_machine.approval(&joining_machine, &session, version);
+        let approval_response = ada.post(APPROVE, &approval).await;
+        let repeated_response = ada.post(APPROVE, &approval).await;
 
         assert_eq!(approval_response.status, 200, "{}", approval_response.text());
-        assert_eq!(second_response.refusal(), (409, "device_not_pending"));
-        assert_eq!(device_status(&ada, &joining.id).await, 1);
+        assert_eq!(repeated_response.refusal(), (409, "device_not_pending"));
+        assert_eq!(device_status(&ada, &joining_machine.id).await, 1);
         let active_device = devices(&ada).await.pop().expect("a device");
         assert!(active_device.get("onboardingSessionId").is_none(), "{active_device}");
 
-        let key = ada.get(&joining.path("wrapped-umk")).await.body;
+        let key = ada.get(&joining_machine.path("wrapped-umk")).await.body;
         assert_eq!(key["ciphertext"], json!(text(7, 60)));
         assert_eq!(key["hkdfSalt"], json!(text(8, 32)));
         assert_eq!(key["createdByDeviceId"], json!(first_machine.id));
         assert_eq!(key["onboardingSessionId"], json!(session));
         assert_eq!(key["signatureVersion"], version.unwrap_or(1));
         assert_eq!(key["approverSignature"].as_str().map(str::len), Some(88));
-
-        // A key that it wraps for itself later has no signature of an approver.
-        assert_eq!(joining.store_own_key(&ada, 5).await.status, 200);
-        let own_key = ada.get(&joining.path("wrapped-umk")).await.body;
-        assert_eq!(own_key["ciphertext"], json!(text(5, 60)));
-        assert_eq!(own_key["createdByDeviceId"], json!(joining.id));
-        assert!(own_key.get("approverSignature").is_none());
-        assert!(own_key.get("onboardingSessionId").is_none());
     }
+}
+
+async fn a_key_that_a_device_wraps_for_itself_has_no_approver(database: TestDatabase) {
+    let app = TestConfig::on(database).start().await;
+    let ada = app.signed_in().await;
+    let first_machine = encrypt(&ada).await;
+    let joining_machine = Machine::new();
+    let session = joining_machine.start_onboarding(&ada).await;
+    let approval = first_machine.approval(&joining_machine, &session, Some(2));
+    assert_eq!(ada.post(APPROVE, &approval).await.status, 200);
+
+    let response = joining_machine.store_own_key(&ada, 5).await;
+
+    assert_eq!(response.status, 200);
+    let own_key = ada.get(&joining_machine.path("wrapped-umk")).await.body;
+    assert_eq!(own_key["ciphertext"], json!(text(5, 60)));
+    assert_eq!(own_key["createdByDeviceId"], json!(joining_machine.id));
+    assert!(own_key.get("approverSignature").is_none());
+    assert!(own_key.get("onboardingSessionId").is_none());
 }
 
 async fn the_list_has_the_data_of_devices_that_others_need(database: TestDatabase) {
@@ -109,9 +120,9 @@ async fn one_of_many_concurrent_approvals_is_accepted(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first_machine = encrypt(&ada).await;
-    let joining = Machine::new();
-    let session = joining.start_onboarding(&ada).await;
-    let approval = first_machine.approval(&joining, &session, Some(2));
+    let joining_machine = Machine::new();
+    let session = joining_machine.start_onboarding(&ada).await;
+    let approval = first_machine.approval(&joining_machine, &session, Some(2));
 
     let answers = join_all((0..8).map(|_| ada.post(APPROVE, &approval))).await;
 
@@ -123,17 +134,17 @@ async fn a_rejected_device_may_register_again(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first_machine = encrypt(&ada).await;
-    let joining = Machine::new();
-    let spent_session = joining.start_onboarding(&ada).await;
+    let joining_machine = Machine::new();
+    let spent_session = joining_machine.start_onboarding(&ada).await;
 
     // Without a body, like the client.
-    let rejection_response = ada.send("POST", &joining.path("revoke"), &[], b"").await;
-    let status_after_rejection = device_status(&ada, &joining.id).await;
-    let spent_approval = first_machine.approval(&joining, &spent_session, Some(2));
+    let rejection_response = ada.send("POST", &joining_machine.path("revoke"), &[], b"").await;
+    let status_after_rejection = device_status(&ada, &joining_machine.id).await;
+    let spent_approval = first_machine.approval(&joining_machine, &spent_session, Some(2));
     let late_response = ada.post(APPROVE, &spent_approval).await;
-    let session = joining.start_onboarding(&ada).await;
+    let session = joining_machine.start_onboarding(&ada).await;
     let spent_response = ada.post(APPROVE, &spent_approval).await;
-    let approval = first_machine.approval(&joining, &session, Some(2));
+    let approval = first_machine.approval(&joining_machine, &session, Some(2));
     let approval_response = ada.post(APPROVE, &approval).await;
 
     assert_eq!(rejection_response.status, 200);
@@ -156,11 +167,11 @@ async fn a_revoked_device_approves_no_others(database: TestDatabase) {
     ada.send("POST", &first_machine.path("revoke"), &[], b"").await;
     let third_machine = Machine::new();
     let third_session = third_machine.start_onboarding(&ada).await;
-    let by_revoked = first_machine.approval(&third_machine, &third_session, Some(2));
-    let by_active = second_machine.approval(&third_machine, &third_session, Some(2));
+    let revoked_approval = first_machine.approval(&third_machine, &third_session, Some(2));
+    let active_approval = second_machine.approval(&third_machine, &third_session, Some(2));
 
-    assert_eq!(ada.post(APPROVE, &by_revoked).await.refusal(), (403, "device_not_active"));
-    assert_eq!(ada.post(APPROVE, &by_active).await.status, 200);
+    assert_eq!(ada.post(APPROVE, &revoked_approval).await.refusal(), (403, "device_not_active"));
+    assert_eq!(ada.post(APPROVE, &active_approval).await.status, 200);
 }
 
 async fn an_active_device_stays_active_when_it_registers_again(database: TestDatabase) {
@@ -186,14 +197,14 @@ async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
     let app = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
     let ada = app.signed_in().await;
     let first_machine = encrypt(&ada).await;
-    let joining = Machine::new();
-    let session = joining.start_onboarding(&ada).await;
+    let joining_machine = Machine::new();
+    let session = joining_machine.start_onboarding(&ada).await;
 
     clock.advance(Duration::from_mins(10));
     let pending_device = devices(&ada).await.pop().expect("a device");
-    let approval = first_machine.approval(&joining, &session, Some(2));
+    let approval = first_machine.approval(&joining_machine, &session, Some(2));
     let approval_response = ada.post(APPROVE, &approval).await;
-    let activation = joining.activation(&session, "any");
+    let activation = joining_machine.activation(&session, "any");
     let activation_response = ada.post("/api/e2ee/recovery/activate", &activation).await;
 
     assert_eq!(pending_device["status"], 0);
@@ -204,8 +215,8 @@ async fn a_session_ends_after_ten_minutes(database: TestDatabase) {
         assert!(message.contains("onboarding session"), "{message}");
     }
 
-    let new_session = joining.start_onboarding(&ada).await;
-    let new_approval = first_machine.approval(&joining, &new_session, None);
+    let new_session = joining_machine.start_onboarding(&ada).await;
+    let new_approval = first_machine.approval(&joining_machine, &new_session, None);
     assert_eq!(ada.post(APPROVE, &new_approval).await.status, 200);
 }
 
@@ -213,9 +224,9 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let first_machine = encrypt(&ada).await;
-    let joining = Machine::new();
-    let session = joining.start_onboarding(&ada).await;
-    let valid_approval = first_machine.approval(&joining, &session, Some(2));
+    let joining_machine = Machine::new();
+    let session = joining_machine.start_onboarding(&ada).await;
+    let valid_approval = first_machine.approval(&joining_machine, &session, Some(2));
     let changed = |field: &str, value: Value| {
         let mut approval = valid_approval.clone();
         approval[field] = value;
@@ -233,7 +244,7 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
         assert_eq!(response.refusal(), (400, "invalid_signature"), "{field}");
     }
 
-    assert_eq!(device_status(&ada, &joining.id).await, 0);
+    assert_eq!(device_status(&ada, &joining_machine.id).await, 0);
     assert_eq!(ada.post(APPROVE, &valid_approval).await.status, 200);
 }
 
@@ -243,11 +254,11 @@ async fn only_active_devices_of_the_account_approve(database: TestDatabase) {
     let bob = app.signed_in().await;
     let first_machine = encrypt(&ada).await;
     let machine_of_bob = encrypt(&bob).await;
-    let joining = Machine::new();
-    let session = joining.start_onboarding(&ada).await;
+    let joining_machine = Machine::new();
+    let session = joining_machine.start_onboarding(&ada).await;
 
-    let approval_of_bob = machine_of_bob.approval(&joining, &session, Some(2));
-    let approval_of_itself = joining.approval(&joining, &session, Some(2));
+    let approval_of_bob = machine_of_bob.approval(&joining_machine, &session, Some(2));
+    let approval_of_itself = joining_machine.approval(&joining_machine, &session, Some(2));
     let approval_of_unknown = first_machine.approval(&Machine::new(), &session, Some(2));
     for approval in [&approval_of_bob, &approval_of_itself] {
         assert_eq!(ada.post(APPROVE, approval).await.refusal(), (403, "device_not_active"));
@@ -258,5 +269,5 @@ async fn only_active_devices_of_the_account_approve(database: TestDatabase) {
     // Devices of other accounts are not distinguished from unknown ones.
     assert_eq!(foreign_response.refusal(), (404, "not_found"));
     assert_eq!(foreign_response.bytes, unknown_response.bytes);
-    assert_eq!(device_status(&ada, &joining.id).await, 0);
+    assert_eq!(device_status(&ada, &joining_machine.id).await, 0);
 }
