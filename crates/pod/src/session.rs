@@ -69,15 +69,12 @@ enum Phase {
 impl<'a> Session<'a> {
     /// Creates the conversation over a connection that was just opened.
     pub(crate) fn new(pod: &'a Pod, connection: Connection) -> Self {
-        let calls = Calls::new(pod.max_concurrent_calls());
-        let tools = pod.subscribe();
-        let phase = Phase::Open;
         Self {
             pod,
             connection,
-            calls,
-            tools,
-            phase,
+            calls: Calls::new(pod.max_concurrent_calls()),
+            tools: pod.subscribe(),
+            phase: Phase::Open,
             is_introducing: false,
             renew_at: None,
             renewing_until: None,

@@ -123,7 +123,8 @@ fn field<'a>(email: &'a OutgoingEmail, name: &'static str) -> Result<&'a str, Re
 fn link(email: &OutgoingEmail) -> Result<Link, RenderError> {
     let url = field(email, "link")?;
     let is_http = url.starts_with("https://") || url.starts_with("http://");
-    if !is_http || !url.bytes().all(|it| it.is_ascii_graphic() && !b"<>\"".contains(&it)) {
+    let has_delimiter = url.bytes().any(|it| !it.is_ascii_graphic() || b"<>\"".contains(&it));
+    if !is_http || has_delimiter {
         return Err(RenderError::Field("link"));
     }
     Ok(Link { url: url.to_owned(), hours: email.hours().filter(|it| *it > 0) })
@@ -132,9 +133,10 @@ fn link(email: &OutgoingEmail) -> Result<Link, RenderError> {
 fn app_access(email: &OutgoingEmail) -> Result<Option<AppAccess>, RenderError> {
     let app_passwords = number(email, "appPasswords")?;
     let api_keys = number(email, "apiKeys")?;
-    Ok(app_passwords
-        .zip(api_keys)
-        .map(|(app_passwords, api_keys)| AppAccess { app_passwords, api_keys }))
+    let (Some(app_passwords), Some(api_keys)) = (app_passwords, api_keys) else {
+        return Ok(None);
+    };
+    Ok(Some(AppAccess { app_passwords, api_keys }))
 }
 
 /// Returns a number; `None` if the email has no such field.

@@ -21,24 +21,25 @@ impl From<StartProviderSignInError> for ApiError {
 
 impl From<DestinationError> for ApiError {
     fn from(err: DestinationError) -> Self {
-        let bad = |code, message: &str| Self::refused(StatusCode::BAD_REQUEST, code, message);
+        let bad_request =
+            |code, message: &str| Self::refused(StatusCode::BAD_REQUEST, code, message);
 
         match err {
-            DestinationError::Target => bad(
+            DestinationError::Target => bad_request(
                 "invalid_redirect_uri",
                 "`redirect_uri` is neither a loopback address nor a page of this server.",
             ),
-            DestinationError::ChallengeRequired => bad(
+            DestinationError::ChallengeRequired => bad_request(
                 "code_challenge_required",
                 "A loopback `redirect_uri` needs a `code_challenge`: the app is too old for this \
                  server.",
             ),
-            DestinationError::ChallengeInvalid => bad(
+            DestinationError::ChallengeInvalid => bad_request(
                 "code_challenge_invalid",
                 "`code_challenge` is not the SHA-256 of a verifier in base64url, or \
                  `code_challenge_method` is not `S256`.",
             ),
-            DestinationError::ChallengeUnexpected => bad(
+            DestinationError::ChallengeUnexpected => bad_request(
                 "code_challenge_unexpected",
                 "Only a loopback `redirect_uri` has a `code_challenge`: `http://localhost`, \
                  `http://127.0.0.1` or `http://[::1]` with any port and path.",
@@ -49,32 +50,34 @@ impl From<DestinationError> for ApiError {
 
 impl From<ProviderSignInError> for ApiError {
     fn from(err: ProviderSignInError) -> Self {
+        let bad_request =
+            |code, message: &str| Self::refused(StatusCode::BAD_REQUEST, code, message);
         let forbidden = |code, message: &str| Self::refused(StatusCode::FORBIDDEN, code, message);
+        let bad_gateway =
+            |code, message: &str| Self::refused(StatusCode::BAD_GATEWAY, code, message);
 
         match err {
-            ProviderSignInError::InvalidState => {
-                let message = "This browser has no such sign-in under way: begin again.";
-                Self::refused(StatusCode::BAD_REQUEST, "invalid_state", message)
-            }
+            ProviderSignInError::InvalidState => bad_request(
+                "invalid_state",
+                "This browser has no such sign-in under way: begin again.",
+            ),
             ProviderSignInError::UnknownProvider => {
-                let message = "There is no identity provider of this name.";
-                Self::refused(StatusCode::BAD_REQUEST, "unknown_provider", message)
+                bad_request("unknown_provider", "There is no identity provider of this name.")
             }
             ProviderSignInError::NotConfigured => {
-                let message = "This identity provider is not set up here.";
-                Self::refused(StatusCode::BAD_REQUEST, "provider_not_configured", message)
+                bad_request("provider_not_configured", "This identity provider is not set up here.")
             }
             ProviderSignInError::AccessDenied => {
                 forbidden("access_denied", "The sign-in was cancelled or denied.")
             }
-            ProviderSignInError::ProviderUnreachable => {
-                let message = "The identity provider is not responding. Try again later.";
-                Self::refused(StatusCode::BAD_GATEWAY, "provider_unreachable", message)
-            }
-            ProviderSignInError::ProviderFailed => {
-                let message = "The identity provider's response could not be accepted.";
-                Self::refused(StatusCode::BAD_GATEWAY, "provider_error", message)
-            }
+            ProviderSignInError::ProviderUnreachable => bad_gateway(
+                "provider_unreachable",
+                "The identity provider is not responding. Try again later.",
+            ),
+            ProviderSignInError::ProviderFailed => bad_gateway(
+                "provider_error",
+                "The identity provider's response could not be accepted.",
+            ),
             ProviderSignInError::EmailMissing => {
                 forbidden("email_missing", "The identity provider did not share an email address.")
             }
@@ -82,11 +85,11 @@ impl From<ProviderSignInError> for ApiError {
                 "email_not_verified",
                 "The identity provider has not verified your email address.",
             ),
-            ProviderSignInError::EmailExists => {
-                let message =
-                    "An account with this email already exists. Sign in the way you did before.";
-                Self::refused(StatusCode::CONFLICT, "email_exists", message)
-            }
+            ProviderSignInError::EmailExists => Self::refused(
+                StatusCode::CONFLICT,
+                "email_exists",
+                "An account with this email already exists. Sign in the way you did before.",
+            ),
             ProviderSignInError::RegistrationClosed => {
                 forbidden("registration_closed", "Registration is closed on this server.")
             }
@@ -111,10 +114,11 @@ impl From<ProviderSignInError> for ApiError {
 impl From<RedeemError> for ApiError {
     fn from(err: RedeemError) -> Self {
         match err {
-            RedeemError::InvalidGrant => {
-                let message = "The sign-in code is invalid or has expired. Sign in again.";
-                Self::refused(StatusCode::BAD_REQUEST, "invalid_grant", message)
-            }
+            RedeemError::InvalidGrant => Self::refused(
+                StatusCode::BAD_REQUEST,
+                "invalid_grant",
+                "The sign-in code is invalid or has expired. Sign in again.",
+            ),
             RedeemError::Unavailable(err) => err.into(),
         }
     }
