@@ -1,6 +1,7 @@
 //! Tests of support requests, and of a reset.
 
-use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::client::Client;
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::{chats, on_both_databases};
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
@@ -8,7 +9,9 @@ use serde_json::{Value, json};
 use super::{NOTHING, changed_ids, cursor, id, pull, push, todo, todos};
 
 on_both_databases!(
-    status_quota_and_debug_state_are_reported,
+    the_status_counts_items_and_deletions,
+    the_quota_counts_items_of_the_user_alone,
+    the_debug_state_lists_items_and_chats_without_their_contents,
     storage_is_limited_by_the_quota,
     events_are_paged,
     a_reset_deletes_everything_and_preserves_the_highest_stamp,
@@ -26,7 +29,9 @@ fn todos_of(list: &Value) -> Value {
         .clone()
 }
 
-async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
+/// Starts a server on which a user has one to-do item and a preference, and has deleted another
+/// item. Another user has an item too.
+async fn start_with_items(database: TestDatabase) -> (TestApp, Client) {
     let app = TestConfig::on(database).start().await;
     let ada = app.signed_in().await;
     let eve = app.signed_in().await;
@@ -35,31 +40,46 @@ async fn status_quota_and_debug_state_are_reported(database: TestDatabase) {
     push(&eve, &todos(&[todo(9, 1, "secret")])).await;
     let preference = json!({ "pluginId": MEMORY_PLUGIN, "isEnabled": true });
     push(&ada, &json!({ "pluginPreferences": [preference], "deviceId": "laptop" })).await;
-    let chat_id = chats::create_chat(&ada).await;
+    (app, ada)
+}
+
+async fn the_status_counts_items_and_deletions(database: TestDatabase) {
+    let (_app, ada) = start_with_items(database).await;
 
     let status = ada.get("/api/sync/status").await.body;
-    let quota = ada.get("/api/sync/quota").await.body;
-    let debug = ada.get("/api/sync/debug-state").await;
 
     assert_eq!(status["watermark"], pull(&ada, NOTHING).await["serverTimestamp"]);
+    assert_eq!(status["lastEvent"]["deviceId"], "laptop");
     let expected_counts = json!({ "entity": "todos", "count": 1, "deleted": 1 });
     assert_eq!(todos_of(&status["channels"]), expected_counts);
-    assert_eq!(status["lastEvent"]["deviceId"], "laptop");
+}
+
+async fn the_quota_counts_items_of_the_user_alone(database: TestDatabase) {
+    let (_app, ada) = start_with_items(database).await;
+
+    let quota = ada.get("/api/sync/quota").await.body;
 
     let expected_quota = json!({ "entity": "todos", "current": 1, "limit": 500 });
     assert_eq!(todos_of(&quota["quotas"]), expected_quota);
+}
 
-    let items = debug.body["items"].as_array().expect("items");
-    // The todo and the chat; a preference has no encrypted form.
+async fn the_debug_state_lists_items_and_chats_without_their_contents(database: TestDatabase) {
+    let (_app, ada) = start_with_items(database).await;
+    let chat_id = chats::create_chat(&ada).await;
+
+    let debug_state = ada.get("/api/sync/debug-state").await;
+
+    let items = debug_state.body["items"].as_array().expect("items");
     assert_eq!(items.len(), 3);
-    assert_eq!(debug.body["plain"], 2);
+    // The to-do item and the chat; a preference has no encrypted form.
+    assert_eq!(debug_state.body["plain"], 2);
 
-    let chats = debug.body["chats"].as_array().expect("chats");
+    let chats = debug_state.body["chats"].as_array().expect("chats");
     assert_eq!(chats.len(), 1);
     assert_eq!(chats[0]["id"], json!(chat_id));
     assert_eq!(chats[0]["encrypted"], false);
     assert_eq!(chats[0]["updatedAt"], "2026-08-01T09:14:02Z");
-    assert!(!debug.text().contains("secret"), "{}", debug.text());
+    assert!(!debug_state.text().contains("secret"), "{}", debug_state.text());
 }
 
 async fn storage_is_limited_by_the_quota(database: TestDatabase) {
@@ -111,9 +131,9 @@ async fn events_are_paged(database: TestDatabase) {
     let next_cursor = first_page["nextCursor"].as_str().expect("a cursor").to_owned();
     let second_page = ada.get(&format!("/api/sync/events?limit=3&cursor={next_cursor}")).await.body;
 
-    let count = |of: &Value| of["items"].as_array().expect("items").len();
-    assert_eq!(count(&first_page), 3);
-    assert_eq!(count(&second_page), 2);
+    let item_count = |page: &Value| page["items"].as_array().expect("items").len();
+    assert_eq!(item_count(&first_page), 3);
+    assert_eq!(item_count(&second_page), 2);
     assert!(second_page.get("nextCursor").is_none());
     assert_eq!(first_page["items"][0]["kind"], "push");
     assert_eq!(first_page["items"][0]["stored"], 1);
