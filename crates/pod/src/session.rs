@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
             let renew_at = if can_introduce { self.renew_at } else { None };
             tokio::select! {
                 message = self.connection.receive() => self.handle(message?, backoff).await?,
-                event = self.calls.next() => self.pass_on(event).await?,
+                event = self.calls.next() => self.send_event(event).await?,
                 () = stop.cancelled(), if can_stop => self.drain().await?,
                 Ok(()) = self.tools.changed(), if can_introduce => self.introduce().await?,
                 () = sleep_until_some(renew_at) => self.renew().await?,
@@ -139,7 +139,7 @@ impl<'a> Session<'a> {
                 Ok(())
             }
             HubMessage::Completion { invocation_id, result } if invocation_id == HELLO => {
-                self.greet(result)?;
+                self.finish_introduction(result)?;
                 backoff.reset();
                 Ok(())
             }
@@ -174,7 +174,7 @@ impl<'a> Session<'a> {
     }
 
     /// Processes the response to the hello.
-    fn greet(&mut self, result: InvocationResult) -> Result<(), PodError> {
+    fn finish_introduction(&mut self, result: InvocationResult) -> Result<(), PodError> {
         let response = result.and_then(|it| {
             serde_json::from_value::<HelloResponse>(it.unwrap_or_default())
                 .map_err(|err| format!("its response is malformed: {err}"))
@@ -268,8 +268,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Sends the result of a call, or its progress.
-    async fn pass_on(&mut self, event: CallEvent) -> Result<(), ConnectionError> {
+    /// Sends the result of a call, or a report of its progress.
+    async fn send_event(&mut self, event: CallEvent) -> Result<(), ConnectionError> {
         match event {
             CallEvent::Finished(FinishedCall { invocation_id, outcome, .. }) => {
                 self.complete(invocation_id, Ok(Some(format_result(outcome)))).await

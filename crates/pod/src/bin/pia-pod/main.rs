@@ -72,6 +72,15 @@ async fn run() -> Result<(), Box<dyn Error>> {
     };
 
     let server = McpServer::start(&program, &arguments).await?;
+    serve_mcp(pod, server, stop_signal).await
+}
+
+/// Serves the tools of an MCP server until `stop_signal` is ready, or the server has ended.
+async fn serve_mcp(
+    pod: Pod,
+    server: McpServer,
+    stop_signal: impl Future<Output = ()>,
+) -> Result<(), Box<dyn Error>> {
     pod.replace_tools(server.tools().await?);
     let mut has_ended = false;
     let server_end = async {
@@ -79,6 +88,8 @@ async fn run() -> Result<(), Box<dyn Error>> {
         has_ended = true;
     };
     let outcome = serve(&pod, select(pin!(stop_signal), pin!(server_end)).map(drop)).await;
+
+    // The pod's tools hold the connection to the server, which is closed only then.
     drop(pod);
     server.stop().await;
     outcome?;
