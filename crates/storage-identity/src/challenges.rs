@@ -56,7 +56,7 @@ impl ChallengeStore for SqlChallenges {
         max: u32,
         now: Timestamp,
     ) -> Result<Option<UserId>, Unavailable> {
-        let is_open = expires_at.gt(DbInstant(now)).and(tries.lt(number(max)));
+        let is_open = expires_at.gt(DbInstant(now)).and(tries.lt(to_i32(max)));
         let active_accounts = accounts::table.filter(accounts::deactivated_at.is_null());
         let challenge = challenges::table
             .find(hash.0.to_vec())
@@ -73,7 +73,7 @@ impl ChallengeStore for SqlChallenges {
         max: u32,
         now: Timestamp,
     ) -> Result<bool, Unavailable> {
-        let is_open = expires_at.gt(DbInstant(now)).and(tries.lt(number(max)));
+        let is_open = expires_at.gt(DbInstant(now)).and(tries.lt(to_i32(max)));
         let open_challenge = challenges::table.find(hash.0.to_vec()).filter(is_open);
         let count_update = diesel::update(open_challenge).set(tries.eq(tries + 1));
         Ok(on_conn!(self.db.writer(), |conn| count_update.execute(conn).await? == 1)?)
@@ -122,6 +122,6 @@ impl ChallengeStore for SqlChallenges {
     }
 }
 
-fn number(max: u32) -> i32 {
+fn to_i32(max: u32) -> i32 {
     i32::try_from(max).unwrap_or(i32::MAX)
 }

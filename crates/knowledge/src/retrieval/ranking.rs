@@ -55,12 +55,12 @@ pub(super) async fn rank(
     }
 
     candidates.truncate(count);
-    let mut scored: Vec<(Candidate, f32)> = candidates.into_iter().zip(scores).collect();
-    scored.retain(|(_, score)| limits.min_score.is_none_or(|min| *score >= min));
+    let mut scored_candidates: Vec<(Candidate, f32)> = candidates.into_iter().zip(scores).collect();
+    scored_candidates.retain(|(_, score)| limits.min_score.is_none_or(|min| *score >= min));
     // Stable, so that equal scores keep the order of the search.
-    scored.sort_by(|(_, left), (_, right)| right.total_cmp(left));
+    scored_candidates.sort_by(|(_, left), (_, right)| right.total_cmp(left));
 
-    scored.into_iter().map(|(candidate, _)| candidate).collect()
+    scored_candidates.into_iter().map(|(candidate, _)| candidate).collect()
 }
 
 /// Returns the text that is ranked: a passage says little without its headings.
@@ -83,6 +83,7 @@ mod tests {
     use crate::ports::reranker::MockReranker;
 
     const LIMITS: RankingLimits = RankingLimits { candidates: 3, min_score: None };
+    const WITH_MIN_SCORE: RankingLimits = RankingLimits { candidates: 3, min_score: Some(0.2) };
 
     fn candidate(text: &str) -> Candidate {
         let passage = StoredPassage {
@@ -111,25 +112,33 @@ mod tests {
             answer
         });
         let candidates = ["a", "b", "c", "d"].map(candidate).into();
-        let ranked = rank(&reranker, "Why?", candidates, limits).await;
-        ranked.into_iter().map(|it| it.passage.text).collect::<Vec<_>>().join(" ")
+        let ranked_candidates = rank(&reranker, "Why?", candidates, limits).await;
+        ranked_candidates.into_iter().map(|it| it.passage.text).collect::<Vec<_>>().join(" ")
     }
 
     #[tokio::test]
     async fn the_best_candidates_are_ordered_by_their_scores() {
         assert_eq!(rank_texts(Ok(vec![0.1, 0.9, 0.1]), LIMITS).await, "b a c");
-        let floor = RankingLimits { min_score: Some(0.2), ..LIMITS };
-        assert_eq!(rank_texts(Ok(vec![0.2, 0.9, 0.1]), floor).await, "b a");
-        assert_eq!(rank_texts(Ok(vec![0.0, 0.1, 0.1]), floor).await, "");
+    }
+
+    #[tokio::test]
+    async fn candidates_below_the_minimum_score_are_dropped() {
+        assert_eq!(rank_texts(Ok(vec![0.2, 0.9, 0.1]), WITH_MIN_SCORE).await, "b a");
+        assert_eq!(rank_texts(Ok(vec![0.0, 0.1, 0.1]), WITH_MIN_SCORE).await, "");
     }
 
     #[tokio::test]
     async fn a_failure_leaves_the_order_as_it_was() {
-        let down = EmbedError::Unavailable { reason: "it is down".to_owned(), retry_after: None };
-        let floor = RankingLimits { min_score: Some(0.2), ..LIMITS };
-        assert_eq!(rank_texts(Err(down), floor).await, "a b c d");
+        let failure =
+            EmbedError::Unavailable { reason: "it is down".to_owned(), retry_after: None };
+
+        assert_eq!(rank_texts(Err(failure), WITH_MIN_SCORE).await, "a b c d");
+    }
+
+    #[tokio::test]
+    async fn unusable_scores_leave_the_order_as_it_was() {
         for scores in [vec![], vec![0.1, 0.9], vec![0.1; 4], vec![0.1, f32::NAN, 0.9]] {
-            assert_eq!(rank_texts(Ok(scores), floor).await, "a b c d");
+            assert_eq!(rank_texts(Ok(scores), WITH_MIN_SCORE).await, "a b c d");
         }
     }
 
@@ -137,9 +146,11 @@ mod tests {
     async fn a_model_is_called_only_if_it_can_change_something() {
         let mut reranker = MockReranker::new();
         reranker.expect_rank().never();
-        let floor = RankingLimits { min_score: Some(0.2), ..LIMITS };
 
-        assert!(rank(&reranker, "Why?", Vec::new(), floor).await.is_empty());
-        assert_eq!(rank(&reranker, "Why?", vec![candidate("a")], LIMITS).await.len(), 1);
+        let no_candidates = rank(&reranker, "Why?", Vec::new(), WITH_MIN_SCORE).await;
+        let single_candidate = rank(&reranker, "Why?", vec![candidate("a")], LIMITS).await;
+
+        assert!(no_candidates.is_empty());
+        assert_eq!(single_candidate.len(), 1);
     }
 }

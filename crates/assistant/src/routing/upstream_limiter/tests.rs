@@ -72,11 +72,12 @@ fn concurrent_calls_are_limited() {
 #[test]
 fn groups_are_admitted_in_turns() {
     let fixture = LimiterFixture::new(concurrent(1));
-    let many = GroupId::generate();
-    let few = GroupId::generate();
+    let busy_group = GroupId::generate();
+    let quiet_group = GroupId::generate();
     let mut open_permit = Some(fixture.try_acquire(1).unwrap());
-    let mut waiting_calls: Vec<_> =
-        [many, many, many, few].map(|group| (group, fixture.acquire_for(group, 1))).into();
+    let mut waiting_calls: Vec<_> = [busy_group, busy_group, busy_group, quiet_group]
+        .map(|group| (group, fixture.acquire_for(group, 1)))
+        .into();
     for (_, call) in &mut waiting_calls {
         assert!(call.now_or_never().is_none());
     }
@@ -94,7 +95,7 @@ fn groups_are_admitted_in_turns() {
         open_permit = Some(permit);
     }
 
-    assert_eq!(order, [many, few, many, many]);
+    assert_eq!(order, [busy_group, quiet_group, busy_group, busy_group]);
 }
 
 #[test]
