@@ -80,12 +80,11 @@ impl ApiKeyStore for SqlApiKeys {
     }
 
     async fn find(&self, hash: ApiKeyHash) -> Result<Option<ApiKeyRef>, Unavailable> {
-        let key = api_keys::table
-            .filter(api_keys::hash.eq(hash.0.to_vec()))
-            .select((api_keys::user_id, api_keys::id));
-        let row: Option<(DbUid, DbUid)> =
-            on_conn!(self.db.reader(), |conn| key.first(conn).await.optional()?)?;
-        Ok(row.map(|(user, key)| ApiKeyRef { user: UserId(user.0), key: ApiKeyId(key.0) }))
+        let key = api_keys::table.filter(api_keys::hash.eq(hash.0.to_vec()));
+        let row: Option<RefRow> = on_conn!(self.db.reader(), |conn| {
+            key.select(RefRow::as_select()).first(conn).await.optional()?
+        })?;
+        Ok(row.map(|it| ApiKeyRef { user: UserId(it.user_id.0), key: ApiKeyId(it.id.0) }))
     }
 
     async fn owner(&self, key: ApiKeyId) -> Result<Option<UserId>, Unavailable> {
@@ -174,6 +173,14 @@ impl From<Row> for ApiKeyEntry {
             used_at: row.used_at.map(|it| it.0),
         }
     }
+}
+
+/// Columns of a reference to a key.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = api_keys)]
+struct RefRow {
+    user_id: DbUid,
+    id: DbUid,
 }
 
 /// Parses the stored scopes; `None` if one of them is unknown, since a later version

@@ -46,25 +46,25 @@ connection_trait! {
         /// password: challenges of second factors and passkeys, factors not yet
         /// enabled, resets, and changes of the address.
         async fn forget_unfinished(&mut self, user: UserId) -> QueryResult<()> {
-            let user = DbUid(user.0);
+            let user_id = DbUid(user.0);
 
             let purposes = [EmailTokenPurpose::PasswordReset, EmailTokenPurpose::AddressChange];
             let has_purpose =
                 mailed_tokens::purpose.eq_any(purposes.map(EmailTokenPurpose::name));
             let tokens =
-                mailed_tokens::table.filter(mailed_tokens::user_id.eq(user).and(has_purpose));
+                mailed_tokens::table.filter(mailed_tokens::user_id.eq(user_id).and(has_purpose));
             diesel::delete(tokens).execute(self).await?;
 
             let open_challenges =
-                factor_challenges::table.filter(factor_challenges::user_id.eq(user));
+                factor_challenges::table.filter(factor_challenges::user_id.eq(user_id));
             diesel::delete(open_challenges).execute(self).await?;
 
             let challenges =
-                passkey_challenges::table.filter(passkey_challenges::user_id.eq(user));
+                passkey_challenges::table.filter(passkey_challenges::user_id.eq(user_id));
             diesel::delete(challenges).execute(self).await?;
 
             let pending_factor =
-                totp_factors::table.find(user).filter(totp_factors::enabled_at.is_null());
+                totp_factors::table.find(user_id).filter(totp_factors::enabled_at.is_null());
             diesel::delete(pending_factor).execute(self).await?;
 
             Ok(())
@@ -76,13 +76,13 @@ connection_trait! {
             &mut self,
             user: UserId,
         ) -> QueryResult<(usize, Vec<ApiKeyId>)> {
-            let user = DbUid(user.0);
+            let user_id = DbUid(user.0);
             let deleted_passwords =
-                diesel::delete(app_passwords::table.filter(app_passwords::user_id.eq(user)))
+                diesel::delete(app_passwords::table.filter(app_passwords::user_id.eq(user_id)))
                     .execute(self)
                     .await?;
             let deleted_keys: Vec<DbUid> =
-                diesel::delete(api_keys::table.filter(api_keys::user_id.eq(user)))
+                diesel::delete(api_keys::table.filter(api_keys::user_id.eq(user_id)))
                     .returning(api_keys::id)
                     .get_results(self)
                     .await?;
@@ -91,14 +91,14 @@ connection_trait! {
 
         /// Counts the app passwords and API keys.
         async fn app_access(&mut self, user: UserId) -> QueryResult<AppAccess> {
-            let user = DbUid(user.0);
+            let user_id = DbUid(user.0);
             let password_count: i64 = app_passwords::table
-                .filter(app_passwords::user_id.eq(user))
+                .filter(app_passwords::user_id.eq(user_id))
                 .count()
                 .get_result(self)
                 .await?;
             let key_count: i64 = api_keys::table
-                .filter(api_keys::user_id.eq(user))
+                .filter(api_keys::user_id.eq(user_id))
                 .count()
                 .get_result(self)
                 .await?;
@@ -110,8 +110,8 @@ connection_trait! {
 
         /// Deletes all passkeys of an account.
         async fn forget_passkeys(&mut self, user: UserId) -> QueryResult<()> {
-            let user = DbUid(user.0);
-            let keys = passkeys::table.filter(passkeys::user_id.eq(user));
+            let user_id = DbUid(user.0);
+            let keys = passkeys::table.filter(passkeys::user_id.eq(user_id));
             diesel::delete(keys).execute(self).await?;
             Ok(())
         }

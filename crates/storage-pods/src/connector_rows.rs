@@ -87,12 +87,12 @@ connection_trait! {
                 operators::is_active.eq(true),
                 operators::updated_at.eq(at),
             );
-            let inserted = diesel::insert_into(operators::table)
+            let inserted_rows = diesel::insert_into(operators::table)
                 .values(row)
                 .on_conflict_do_nothing()
                 .execute(self)
                 .await?;
-            Ok(inserted > 0)
+            Ok(inserted_rows > 0)
         }
 
         /// Stores a token.
