@@ -57,8 +57,10 @@ connection_trait! {
                     .await?;
 
                 let Some(operator) = operator else { continue };
-                let operator_row =
-                    (operator_groups::operator_id.eq(operator), operator_groups::group_id.eq(group));
+                let operator_row = (
+                    operator_groups::operator_id.eq(operator),
+                    operator_groups::group_id.eq(group),
+                );
                 diesel::insert_into(operator_groups::table)
                     .values(operator_row)
                     .execute(self)
