@@ -191,7 +191,8 @@ mod tests {
                         <question>\nAnd in Austria?\n</question>";
         assert_eq!(question.with_conversation().as_deref(), Some(expected));
 
-        let greeting = r#"[{"role":"assistant","content":"Hi!"},{"role":"user","content":"Why?"}]"#;
+        let greeting = r#"[{"role":"assistant","content":"Hi!"},
+            {"role":"user","content":"Why?"}]"#;
         let first_question = UserQuestion::parse(greeting.as_bytes()).unwrap();
         assert_eq!(first_question.with_conversation(), None);
 
