@@ -5,7 +5,7 @@ use std::fs;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use pia_kernel::{Clock as _, SystemClock};
-use pia_policy::{LicenceError, LicenceReading, LicenceState, Licensed, VerifyingKey};
+use pia_policy::{Licence, LicenceError, LicenceReading, LicenceState, Licensed, VerifyingKey};
 
 use super::Outcome;
 use super::flags::Flags;
@@ -37,37 +37,49 @@ pub(super) fn describe_licence(
     text: impl AsRef<[u8]>,
     key: &VerifyingKey,
 ) -> Result<String, LicenceError> {
-    let reading = LicenceReading::open(text, key)?;
-    let licence = &reading.licence;
+    let LicenceReading { licence, unknown_features, .. } = &LicenceReading::open(text, key)?;
     let features: Vec<_> = licence.features.iter().map(|it| it.name()).collect();
-    let count =
-        |limit: Option<u32>| limit.map_or_else(|| "no limit".to_owned(), |it| it.to_string());
+    let unknown_line = match unknown_features.as_slice() {
+        [] => String::new(),
+        unknown => line("not known", &format!("{unknown:?}")),
+    };
     let end = licence.expires_at.map_or_else(|| "never".to_owned(), |it| it.to_string());
 
-    let state = match LicenceState::Loaded(licence.clone()).at(SystemClock.now()) {
+    let lines = [
+        line("signature", "good"),
+        keys::describe_key(key),
+        line("licence", &licence.id.to_string()),
+        line("licensee", &licence.licensee),
+        line("edition", &licence.edition),
+        line("features", &features.join(" ")),
+        unknown_line,
+        line("users", &describe_limit(licence.max_users)),
+        line("admins", &describe_limit(licence.max_admins)),
+        line("issued at", &licence.issued_at.to_string()),
+        line("ends", &end),
+        line("standing", describe_state(licence)),
+    ];
+
+    Ok(lines.concat())
+}
+
+/// Formats a line of the description; its value begins after 13 characters, as in
+/// `describe_key`.
+fn line(name: &str, value: &str) -> String {
+    let label = format!("{name}:");
+    format!("{label:<13}{value}\n")
+}
+
+fn describe_limit(limit: Option<u32>) -> String {
+    limit.map_or_else(|| "no limit".to_owned(), |it| it.to_string())
+}
+
+fn describe_state(licence: &Licence) -> &'static str {
+    match LicenceState::Loaded(licence.clone()).at(SystemClock.now()) {
         Licensed::Valid(_) => "in force",
         Licensed::Expired(_) => "ended: a server takes it no more",
         Licensed::Not => "refused",
-    };
-
-    let unknown = match reading.unknown_features.as_slice() {
-        [] => String::new(),
-        unknown => format!("not known:   {unknown:?}\n"),
-    };
-
-    Ok(format!(
-        "signature:   good\n{}licence:     {}\nlicensee:    {}\nedition:     {}\n\
-         features:    {}\n{unknown}users:       {}\nadmins:      {}\nissued at:   {}\n\
-         ends:        {end}\nstanding:    {state}\n",
-        keys::describe_key(key),
-        licence.id,
-        licence.licensee,
-        licence.edition,
-        features.join(" "),
-        count(licence.max_users),
-        count(licence.max_admins),
-        licence.issued_at,
-    ))
+    }
 }
 
 /// Describes the claims of an invalid licence, for finding out its origin.
