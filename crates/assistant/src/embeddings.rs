@@ -7,7 +7,6 @@ mod background;
 mod response;
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -71,7 +70,7 @@ enum Input<'a> {
 /// Validated request.
 struct CheckedRequest {
     model: String,
-    text: PromptText,
+    prompt: PromptText,
     /// Number of inputs, each of which gets a vector.
     inputs: usize,
     encoding: VectorEncoding,
@@ -104,7 +103,7 @@ impl Embeddings {
             target: Arc::clone(&target),
             rates: reservation_rates(target.rates),
             fee: Micros(0),
-            prompt: request.text,
+            prompt: request.prompt,
             max_output: None,
         };
 
@@ -173,61 +172,91 @@ fn complete(
 
 fn parse(body: &[u8]) -> Result<CheckedRequest, AssistantError> {
     let request: Request<'_> = serde_json::from_slice(body).map_err(|err| malformed_error(&err))?;
-    let mut violations = Vec::new();
-    let model: Option<String> = parse_member(request.model).filter(|it: &String| !it.is_empty());
-    if model.is_none() {
-        violations.push(Violation::new("model", "required", "`model` must be a string."));
-    }
+    let model = parse_model(request.model);
+    let input = parse_input(request.input);
+    let encoding = parse_encoding(request.encoding_format);
+    let dimensions = check_dimensions(request.dimensions);
 
-    let input = parse_member::<Input<'_>>(request.input)
-        .and_then(|input| input.text().map(|text| (text, input.count())));
-    if input.is_none() {
-        let message = "Must be a non-empty string, a list of 1 to 2048 of them, or tokens.";
-        violations.push(Violation::new("input", "invalid", message));
-    }
-
-    let mut open_body = format!("{{\"input\":{}", request.input.map_or("null", RawValue::get));
-    if let Some(format) = request.encoding_format.filter(|it| it.get() != "null") {
-        if !["\"float\"", "\"base64\""].contains(&format.get()) {
-            let message = "The formats are `float` and `base64`.";
-            violations.push(Violation::new("encoding_format", "invalid", message));
+    match (model, input, encoding, dimensions) {
+        (Ok(model), Ok(input), Ok(encoding), Ok(())) => Ok(CheckedRequest {
+            model,
+            prompt: input.prompt_text(),
+            inputs: input.count(),
+            encoding,
+            body: write_body(&request),
+        }),
+        (model, input, encoding, dimensions) => {
+            let errors = [model.err(), input.err(), encoding.err(), dimensions.err()];
+            Err(AssistantError::Invalid(errors.into_iter().flatten().collect()))
         }
-        // Writing to a string cannot fail.
-        let _infallible = write!(open_body, ",\"encoding_format\":{}", format.get());
-    }
-
-    if let Some(dimensions_json) = request.dimensions.filter(|it| it.get() != "null") {
-        match parse_member::<u16>(Some(dimensions_json)).filter(|it| *it > 0) {
-            Some(dimensions) => {
-                let _infallible = write!(open_body, ",\"dimensions\":{dimensions}");
-            }
-            None => violations.push(Violation::new(
-                "dimensions",
-                "invalid",
-                "Give a number of dimensions, 1 to 65535.",
-            )),
-        }
-    }
-
-    let encoding = match request.encoding_format.map(RawValue::get) {
-        Some(r#""base64""#) => VectorEncoding::Base64,
-        _ => VectorEncoding::Floats,
-    };
-    let body = Bytes::from(open_body);
-
-    match (model, input) {
-        (Some(model), Some((text, inputs))) if violations.is_empty() => {
-            Ok(CheckedRequest { model, text, inputs, encoding, body })
-        }
-        _ => Err(AssistantError::Invalid(violations)),
     }
 }
 
+fn parse_model(json: Option<&RawValue>) -> Result<String, Violation> {
+    parse_member(json)
+        .filter(|it: &String| !it.is_empty())
+        .ok_or_else(|| Violation::new("model", "required", "`model` must be a string."))
+}
+
+fn parse_input(json: Option<&RawValue>) -> Result<Input<'_>, Violation> {
+    parse_member(json).filter(Input::is_valid).ok_or_else(|| {
+        let message = "Must be a non-empty string, a list of 1 to 2048 of them, or tokens.";
+        Violation::new("input", "invalid", message)
+    })
+}
+
+/// Parses the encoding; vectors are floats unless another one is requested.
+fn parse_encoding(json: Option<&RawValue>) -> Result<VectorEncoding, Violation> {
+    match json.map(RawValue::get) {
+        None | Some(r#""float""#) => Ok(VectorEncoding::Floats),
+        Some(r#""base64""#) => Ok(VectorEncoding::Base64),
+        Some(_) => {
+            let message = "The formats are `float` and `base64`.";
+            Err(Violation::new("encoding_format", "invalid", message))
+        }
+    }
+}
+
+fn check_dimensions(json: Option<&RawValue>) -> Result<(), Violation> {
+    if json.is_none() || parse_member::<u16>(json).is_some_and(|it| it > 0) {
+        return Ok(());
+    }
+
+    let message = "Give a number of dimensions, 1 to 65535.";
+    Err(Violation::new("dimensions", "invalid", message))
+}
+
+/// Returns the value of a member; `None` if it is missing or of another type.
 fn parse_member<'a, T: Deserialize<'a>>(json: Option<&'a RawValue>) -> Option<T> {
     serde_json::from_str(json?.get()).ok()
 }
 
+/// Returns the body for the upstream, as `CheckedRequest::body` describes it.
+fn write_body(request: &Request<'_>) -> Bytes {
+    let members: Vec<String> = [
+        ("input", request.input),
+        ("encoding_format", request.encoding_format),
+        ("dimensions", request.dimensions),
+    ]
+    .into_iter()
+    .filter_map(|(name, json)| Some(format!("\"{name}\":{}", json?.get())))
+    .collect();
+    Bytes::from(format!("{{{}", members.join(",")))
+}
+
 impl Input<'_> {
+    /// Returns whether there are 1 to `MAX_INPUTS` inputs, and none of them is empty.
+    fn is_valid(&self) -> bool {
+        let has_empty_input = match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Texts(texts) => texts.iter().any(|it| it.is_empty()),
+            Self::Tokens(tokens) => tokens.is_empty(),
+            Self::ManyTokens(inputs) => inputs.iter().any(Vec::is_empty),
+        };
+        !has_empty_input && (1..=MAX_INPUTS).contains(&self.count())
+    }
+
+    /// Returns the number of inputs.
     fn count(&self) -> usize {
         match self {
             Self::Text(_) | Self::Tokens(_) => 1,
@@ -236,33 +265,24 @@ impl Input<'_> {
         }
     }
 
-    /// Returns the text of the input, or `None` if a part is empty or there are too many.
-    fn text(&self) -> Option<PromptText> {
-        let mut prompt_text = PromptText::default();
-        let mut count = |tokens: &[u32]| {
-            let number = i64::try_from(tokens.len()).unwrap_or(i64::MAX);
-            prompt_text.extra_tokens = prompt_text.extra_tokens.saturating_add(number);
-            number > 0
-        };
-        let is_valid = match self {
-            Self::Text(text) => {
-                prompt_text.words.add(text.as_bytes());
-                !text.is_empty()
-            }
+    /// Returns the text, from which tokens are estimated; tokens are counted exactly.
+    fn prompt_text(&self) -> PromptText {
+        match self {
+            Self::Text(text) => PromptText::from_words(&[text.as_ref()]),
             Self::Texts(texts) => {
-                for text in texts {
-                    prompt_text.words.add(text.as_bytes());
-                }
-                (1..=MAX_INPUTS).contains(&texts.len()) && texts.iter().all(|it| !it.is_empty())
+                let words: Vec<&str> = texts.iter().map(AsRef::as_ref).collect();
+                PromptText::from_words(&words)
             }
-            Self::Tokens(tokens) => count(tokens),
-            Self::ManyTokens(inputs) => {
-                let are_valid = inputs.iter().all(|it| count(it));
-                are_valid && (1..=MAX_INPUTS).contains(&inputs.len())
-            }
-        };
-        is_valid.then_some(prompt_text)
+            Self::Tokens(tokens) => text_of_tokens(tokens.len()),
+            Self::ManyTokens(inputs) => text_of_tokens(inputs.iter().map(Vec::len).sum()),
+        }
     }
+}
+
+/// Returns a prompt of tokens alone.
+fn text_of_tokens(count: usize) -> PromptText {
+    let extra_tokens = i64::try_from(count).unwrap_or(i64::MAX);
+    PromptText { extra_tokens, ..PromptText::default() }
 }
 
 #[cfg(test)]
