@@ -6,6 +6,7 @@ mod search;
 mod sent_call;
 mod timer;
 mod tokens;
+pub(crate) mod turns;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::future::{pending, poll_fn};

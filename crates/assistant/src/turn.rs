@@ -300,5 +300,4 @@ impl Turn {
 }
 
 #[cfg(test)]
-#[path = "turn_tests.rs"]
 mod tests;

@@ -1,18 +1,30 @@
 //! Tests of keys and limits of web searches.
 
 use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
+use pia_kernel::{LiveSetting, Secret};
 
-use super::*;
+use crate::chat::Chat;
+use crate::fakes::turns::{
+    ANSWER, DOWN, SEARCH_CALL, full_answer, new_chat, refusal, request_body, search_provider,
+    send_request, with_search,
+};
+use crate::fakes::{Script, TestEnv, not_ready};
+use crate::gateway::Gateway;
+use crate::ports::UpstreamError;
 use crate::routing::attempts::Attempts;
+use crate::routing::catalogue::{ModelCatalogue, SearchProvider};
+use crate::routing::target::Protection;
 use crate::routing::upstream_limiter::UpstreamLoad;
-use crate::tools::web_search::WebSearch;
+use crate::tools::web_search::{SearchResult, WebSearch};
 
 /// Returns an environment for this many turns, in each of which the model
 /// searches once.
 fn turns(count: usize) -> TestEnv {
-    let scripts = (0..count).flat_map(|_| [SEARCHES, ANSWER]).map(Script::Full);
+    let scripts = (0..count).flat_map(|_| [SEARCH_CALL, ANSWER]).map(Script::Full);
     let search_result = SearchResult {
         title: "Rust".to_owned(),
         url: "https://rust-lang.org".to_owned(),
@@ -21,12 +33,8 @@ fn turns(count: usize) -> TestEnv {
     TestEnv::with_scripts(scripts.collect()).with_results(Ok(vec![search_result]))
 }
 
-fn send(chat: &Chat) -> impl Future<Output = Result<ChatAnswer, AssistantError>> {
-    chat.answer(caller(), Bytes::from(request_body().to_string()))
-}
-
 /// Returns the results that the model received, turn by turn.
-fn sent_bodies(env: &TestEnv) -> Vec<String> {
+fn received_results(env: &TestEnv) -> Vec<String> {
     env.calls()
         .into_iter()
         .skip(1)
@@ -35,7 +43,7 @@ fn sent_bodies(env: &TestEnv) -> Vec<String> {
         .collect()
 }
 
-fn keys(env: &TestEnv) -> Vec<String> {
+fn used_search_keys(env: &TestEnv) -> Vec<String> {
     env.searches().into_iter().map(|it| it.1).collect()
 }
 
@@ -51,19 +59,19 @@ fn search_counts(attempts: &Attempts) -> Vec<(&'static str, u64)> {
 
 /// Returns a catalogue of a model whose searches have these limits.
 fn catalogue_with_limits(protection: Protection) -> ModelCatalogue {
-    let search = SearchProvider { protection, ..web() };
-    ModelCatalogue { searches: vec![Arc::new(search)], ..searching() }
+    let search = SearchProvider { protection, ..search_provider() };
+    ModelCatalogue { searches: vec![Arc::new(search)], ..with_search() }
 }
 
 #[tokio::test]
 async fn search_keys_take_turns() {
     let env = turns(4);
-    let chat = chat(&env, searching());
+    let chat = new_chat(&env, with_search());
     for _ in 0..4 {
-        send(&chat).await.unwrap();
+        send_request(&chat).await.unwrap();
     }
 
-    let keys = keys(&env);
+    let keys = used_search_keys(&env);
     assert_eq!(["s1", "s2"].map(|key| keys.iter().filter(|it| *it == key).count()), [2, 2]);
 }
 
@@ -73,15 +81,16 @@ async fn a_refused_search_key_is_replaced_and_cools_down() {
         let env = turns(3).with_search_errors(vec![refusal(status)]);
         let gateway = env.gateway();
         let attempts = Arc::clone(&gateway.attempts);
-        let chat = Chat::new(Gateway { catalogue: LiveSetting::new(searching()), ..gateway });
+        let chat = Chat::new(Gateway { catalogue: LiveSetting::new(with_search()), ..gateway });
         for _ in 0..3 {
-            send(&chat).await.unwrap();
+            send_request(&chat).await.unwrap();
         }
 
-        let keys = keys(&env);
-        let (refused, others) = keys.split_first().unwrap();
-        assert!(others.len() == 3 && others.iter().all(|it| it != refused), "{keys:?}");
-        assert!(sent_bodies(&env).iter().all(|it| it.contains("https://rust-lang.org")));
+        let keys = used_search_keys(&env);
+        let (refused_key, later_keys) = keys.split_first().unwrap();
+        assert_eq!(later_keys.len(), 3);
+        assert!(later_keys.iter().all(|it| it != refused_key), "{keys:?}");
+        assert!(received_results(&env).iter().all(|it| it.contains("https://rust-lang.org")));
         let mut counts = search_counts(&attempts);
         counts.sort_unstable();
         assert_eq!(counts, [("answered", 3), (outcome, 1)]);
@@ -92,11 +101,11 @@ async fn a_refused_search_key_is_replaced_and_cools_down() {
 async fn the_next_key_is_tried_if_the_provider_is_unreachable() {
     let env = turns(1).with_search_errors(vec![DOWN]);
 
-    full(&env, searching(), &request_body()).await.unwrap();
+    full_answer(&env, with_search(), &request_body()).await.unwrap();
 
-    let keys = keys(&env);
+    let keys = used_search_keys(&env);
     assert!(keys.len() == 2 && keys[0] != keys[1], "{keys:?}");
-    assert!(sent_bodies(&env)[0].contains("https://rust-lang.org"));
+    assert!(received_results(&env)[0].contains("https://rust-lang.org"));
 }
 
 #[tokio::test]
@@ -111,11 +120,11 @@ async fn other_errors_and_failures_of_all_keys_fail_the_search() {
         let env = turns(1).with_search_errors(errors);
         let gateway = env.gateway();
         let attempts = Arc::clone(&gateway.attempts);
-        let chat = Chat::new(Gateway { catalogue: LiveSetting::new(searching()), ..gateway });
+        let chat = Chat::new(Gateway { catalogue: LiveSetting::new(with_search()), ..gateway });
 
-        send(&chat).await.unwrap();
+        send_request(&chat).await.unwrap();
 
-        assert!(sent_bodies(&env)[0].contains("The search failed"));
+        assert!(received_results(&env)[0].contains("The search failed"));
         assert_eq!(search_counts(&attempts), expected);
     }
 }
@@ -128,8 +137,8 @@ async fn searches_beyond_the_limit_per_minute_fail_without_failing_the_turn() {
     let gateway = env.gateway();
     let attempts = Arc::clone(&gateway.attempts);
     let chat = Chat::new(Gateway { catalogue: LiveSetting::new(catalogue), ..gateway });
-    send(&chat).await.unwrap();
-    let mut second_turn = Box::pin(send(&chat));
+    send_request(&chat).await.unwrap();
+    let mut second_turn = Box::pin(send_request(&chat));
     not_ready(&mut second_turn).await;
     assert_eq!(env.calls().len(), 3);
 
@@ -137,9 +146,9 @@ async fn searches_beyond_the_limit_per_minute_fail_without_failing_the_turn() {
     second_turn.await.unwrap();
 
     assert_eq!(env.searches().len(), 1);
-    let bodies = sent_bodies(&env);
-    assert!(bodies[0].contains("https://rust-lang.org"), "{bodies:?}");
-    assert!(bodies[1].contains("The search failed"), "{bodies:?}");
+    let results = received_results(&env);
+    assert!(results[0].contains("https://rust-lang.org"), "{results:?}");
+    assert!(results[1].contains("The search failed"), "{results:?}");
     // A search without a permit is not an attempt.
     assert_eq!(search_counts(&attempts), [("answered", 1)]);
 }
@@ -161,7 +170,7 @@ impl WebSearch for EndlessSearch {
 
 #[tokio::test]
 async fn concurrent_searches_are_limited() {
-    let answers = [SEARCHES, SEARCHES, ANSWER].map(Script::Full);
+    let answers = [SEARCH_CALL, SEARCH_CALL, ANSWER].map(Script::Full);
     let env = TestEnv::with_scripts(answers.into());
     let catalogue =
         catalogue_with_limits(Protection { concurrent: Some(1), ..Protection::default() });
@@ -172,9 +181,9 @@ async fn concurrent_searches_are_limited() {
         search: Arc::new(EndlessSearch),
         ..gateway
     });
-    let mut first_turn = Box::pin(send(&chat));
+    let mut first_turn = Box::pin(send_request(&chat));
     not_ready(&mut first_turn).await;
-    let mut second_turn = Box::pin(send(&chat));
+    let mut second_turn = Box::pin(send_request(&chat));
     not_ready(&mut second_turn).await;
     assert_eq!(limiter.load(), UpstreamLoad { open_calls: 1, waiting_calls: 1 });
 

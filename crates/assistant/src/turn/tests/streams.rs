@@ -1,6 +1,13 @@
 //! Turns of several calls in one stream.
 
-use super::*;
+use serde_json::{Value, json};
+
+use crate::fakes::turns::{
+    DOWN, catalogue_of, entry, full_answer, stream_body, stream_text, with_search,
+};
+use crate::fakes::{Script, TestEnv, look, pass};
+use crate::ports::Frame;
+use crate::routing::target::Target;
 
 #[tokio::test]
 async fn a_search_in_a_stream_is_hidden() {
@@ -26,7 +33,7 @@ async fn a_search_in_a_stream_is_hidden() {
     let env = TestEnv::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
         .with_results(Err(DOWN));
 
-    let stream = stream_text(&env, searching(), &stream_body()).await;
+    let stream = stream_text(&env, with_search(), &stream_body()).await;
 
     let (words, usage) = stream.split_once("data: {\"choices\":[],").unwrap_or((&stream, ""));
     assert!(!stream.contains("tool_calls") && !stream.contains("pia_web_search"), "{stream}");
@@ -67,7 +74,7 @@ async fn the_calls_of_a_turn_become_one_stream() {
     let env = TestEnv::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
         .with_results(Err(DOWN));
 
-    let stream = stream_text(&env, searching(), &stream_body()).await;
+    let stream = stream_text(&env, with_search(), &stream_body()).await;
 
     assert_eq!(stream.matches(r#""role":"assistant""#).count(), 1, "{stream}");
     assert!(stream.contains("Fine.") && !stream.contains("two"), "{stream}");
@@ -92,7 +99,7 @@ async fn a_role_that_came_with_a_server_call_is_sent_with_the_text() {
     let env = TestEnv::with_scripts(vec![Script::Frames(searches), Script::Frames(answers)])
         .with_results(Err(DOWN));
 
-    let stream = stream_text(&env, searching(), &stream_body()).await;
+    let stream = stream_text(&env, with_search(), &stream_body()).await;
 
     assert_eq!(stream.matches(r#""role":"assistant""#).count(), 1, "{stream}");
     assert!(stream.contains("Fine.") && !stream.contains("tool_calls"), "{stream}");
@@ -123,14 +130,14 @@ async fn a_streams_usage_has_the_calls_of_the_vision_model() {
     ]);
     let env = TestEnv::with_scripts([LOOKS, CAT, CAT].map(Script::Full).into());
     let blind = Target { vision: false, vision_tool: Some("eyes".to_owned()), ..entry("first") };
-    let entries = || catalogue(vec![blind.clone(), entry("eyes")]);
+    let entries = || catalogue_of(vec![blind.clone(), entry("eyes")]);
     let picture =
         json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA" } });
     let messages = json!([{ "role": "user", "content": [picture] }]);
     let mut streamed_body = stream_body();
     streamed_body["messages"] = messages.clone();
 
-    let answer = full(&env, entries(), &json!({ "messages": messages })).await.unwrap();
+    let answer = full_answer(&env, entries(), &json!({ "messages": messages })).await.unwrap();
     let stream = stream_text(&streaming_env, entries(), &streamed_body).await;
 
     assert_eq!(answer["usage"]["prompt_tokens"], 300);

@@ -1,8 +1,18 @@
 //! Tests of the tools of a turn.
 
-use super::*;
+use serde_json::{Value, json};
+
 use crate::credits::rates::Micros;
+use crate::credits::usage::CallOutcome;
+use crate::error::AssistantError;
+use crate::fakes::turns::{
+    ANSWER, DOWN, SEARCH_CALL, called_models, catalogue_of, entry, full_answer, request_body,
+    with_search,
+};
+use crate::fakes::{Script, TestEnv};
+use crate::routing::target::Target;
 use crate::tools::UpstreamTool;
+use crate::tools::web_search::SearchResult;
 
 const LOOKS: &str = r#"{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"pia_look_at_picture","arguments":"{\"picture\":1,\"question\":\"what?\"}"}}]}}]}"#;
 
@@ -24,14 +34,15 @@ async fn an_upstream_tool_is_run_only_if_it_is_priced() {
     let searches = vec![upstream_tool("web_search", 5)];
     let fallbacks = vec!["second".to_owned()];
     let first = Target { upstream_tools: searches, fallbacks, ..entry("first") };
-    let catalogue_of_two = || catalogue(vec![first.clone(), entry("second")]);
+    let catalogue_of_two = || catalogue_of(vec![first.clone(), entry("second")]);
     let tools = json!([{ "type": "function" }, { "type": "web_search" }]);
     let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Full(ANSWER)]);
 
     let unpriced = json!([{ "type": "web_search" }, { "type": "mcp" }]);
-    let refusal = full(&env, catalogue_of_two(), &body_with_tools(&unpriced)).await.unwrap_err();
-    let err = full(&env, catalogue_of_two(), &body_with_tools(&tools)).await.unwrap_err();
-    full(&env, catalogue_of_two(), &body_with_tools(&tools)).await.unwrap();
+    let refusal =
+        full_answer(&env, catalogue_of_two(), &body_with_tools(&unpriced)).await.unwrap_err();
+    let err = full_answer(&env, catalogue_of_two(), &body_with_tools(&tools)).await.unwrap_err();
+    full_answer(&env, catalogue_of_two(), &body_with_tools(&tools)).await.unwrap();
 
     let AssistantError::Invalid(violations) = refusal else { panic!("{refusal:?}") };
     let [violation] = violations.as_slice() else { panic!("{violations:?}") };
@@ -51,10 +62,10 @@ async fn a_search_is_run_by_the_server_and_hidden_from_the_caller() {
         url: "https://rust-lang.org".to_owned(),
         text: "news".to_owned(),
     };
-    let env = TestEnv::with_scripts(vec![Script::Full(SEARCHES), Script::Full(ANSWER)])
+    let env = TestEnv::with_scripts(vec![Script::Full(SEARCH_CALL), Script::Full(ANSWER)])
         .with_results(Ok(vec![search_result]));
 
-    let answer = full(&env, searching(), &request_body()).await.unwrap();
+    let answer = full_answer(&env, with_search(), &request_body()).await.unwrap();
 
     assert_eq!(answer["choices"][0]["message"], json!({ "content": "Fine." }));
     assert_eq!(answer["usage"]["prompt_tokens"], 40);
@@ -76,9 +87,9 @@ async fn a_search_is_run_by_the_server_and_hidden_from_the_caller() {
 
 #[tokio::test]
 async fn the_rounds_of_searches_are_limited() {
-    let env = TestEnv::with_scripts([SEARCHES; 6].map(Script::Full).into());
+    let env = TestEnv::with_scripts([SEARCH_CALL; 6].map(Script::Full).into());
 
-    let answer = full(&env, searching(), &request_body()).await.unwrap();
+    let answer = full_answer(&env, with_search(), &request_body()).await.unwrap();
 
     // The sixth call declares no tools, and its tool calls are not the
     // caller's.
@@ -97,11 +108,10 @@ async fn a_picture_is_described_by_the_vision_model() {
         json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA" } });
     let body = json!({ "messages": [{ "role": "user", "content": [picture] }] });
 
-    full(&env, catalogue(vec![blind, entry("eyes")]), &body).await.unwrap();
+    full_answer(&env, catalogue_of(vec![blind, entry("eyes")]), &body).await.unwrap();
 
     let calls = env.calls();
-    let called_models: Vec<_> = calls.iter().map(|it| it.model.as_str()).collect();
-    assert_eq!(called_models, ["first", "eyes", "first"]);
+    assert_eq!(called_models(&env), ["first", "eyes", "first"]);
     assert!(!calls[0].body.to_string().contains("base64"));
     let content = &calls[1].body["messages"][0]["content"];
     assert_eq!(content, &json!([{ "type": "text", "text": "what?" }, picture]));
@@ -126,10 +136,9 @@ async fn a_picture_is_described_by_the_vision_models_fallback() {
     ];
     let env = TestEnv::with_scripts(scripts);
 
-    full(&env, catalogue(vec![blind, eyes, dark, entry("other")]), &body).await.unwrap();
+    full_answer(&env, catalogue_of(vec![blind, eyes, dark, entry("other")]), &body).await.unwrap();
 
-    let called_models: Vec<_> = models(&env).into_iter().map(|it| it.0).collect();
-    assert_eq!(called_models, ["first", "eyes", "other", "first"]);
+    assert_eq!(called_models(&env), ["first", "eyes", "other", "first"]);
     assert_eq!(env.calls()[3].body["messages"][2]["content"], "A cat.");
     let usage_records: Vec<_> = env.usage_records().iter().map(|it| it.model.clone()).collect();
     assert_eq!(usage_records, ["first", "other", "first"]);
@@ -142,7 +151,7 @@ async fn tool_calls_of_the_caller_are_returned() {
     let mut body = request_body();
     body["tools"] = json!([{ "type": "function", "function": { "name": "read_file" } }]);
 
-    let answer = full(&env, searching(), &body).await.unwrap();
+    let answer = full_answer(&env, with_search(), &body).await.unwrap();
 
     let call = &answer["choices"][0]["message"]["tool_calls"][0];
     assert_eq!(call["function"]["name"], "read_file");
