@@ -43,7 +43,7 @@ pub enum UnsealError {
     /// Value was modified, or moved from where it was sealed.
     #[error("the ciphertext was changed or belongs to another row")]
     Forged,
-    /// Salt could not be read.
+    /// Salt could not be read, or no key be derived from it.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
 }

@@ -65,7 +65,8 @@ impl Sealer {
         let master =
             self.keys.key_by_id(&parsed.id).ok_or(UnsealError::OtherKey(parsed.id.clone()))?;
         let salt = self.salts.find(user).await?.ok_or(UnsealError::Shredded)?;
-        let key = user_key(master, user, &salt).ok_or(UnsealError::Forged)?;
+        let key = user_key(master, user, &salt)
+            .ok_or_else(|| Unavailable::new("sealing", "no key could be derived"))?;
         parsed.open(&key, &aad_parts(&user, place))
     }
 

@@ -15,6 +15,9 @@ use crate::master_keys::MasterKeys;
 use crate::server_signer::ServerSigner;
 
 const KEY_SALT: &[u8] = b"pia-server-v1";
+/// Owner that sealed values are bound to, as those of a user are to their id. It has always
+/// been equal to the salt, and must stay so for stored values.
+const OWNER: &[u8] = KEY_SALT;
 const KEY_INFO: &[u8] = b"pia-server-key-v1";
 
 /// Seals and opens under a key of the server's own, without access to the
@@ -39,11 +42,10 @@ impl ServerSeal {
         place: SealContext<'_>,
         plain: &Secret<Vec<u8>>,
     ) -> Result<Vec<u8>, Unavailable> {
-        let sealed_value = server_key(&self.keys.current).and_then(|key| {
-            let id = self.keys.current_id();
-            envelope::seal(&key, &id, &aad_parts(place), plain.expose())
-        });
-        sealed_value.ok_or_else(|| Unavailable::new("sealing", "the value could not be sealed"))
+        let key = server_key(&self.keys.current)?;
+        let id = self.keys.current_id();
+        envelope::seal(&key, &id, &aad_parts(place), plain.expose())
+            .ok_or_else(|| Unavailable::new("sealing", "the value could not be sealed"))
     }
 
     /// Opens a value that was sealed for this place.
@@ -55,7 +57,7 @@ impl ServerSeal {
         let parsed = envelope::parse(sealed)?;
         let master =
             self.keys.key_by_id(&parsed.id).ok_or(UnsealError::OtherKey(parsed.id.clone()))?;
-        let key = server_key(master).ok_or(UnsealError::Forged)?;
+        let key = server_key(master)?;
         parsed.open(&key, &aad_parts(place))
     }
 
@@ -74,14 +76,16 @@ impl fmt::Debug for ServerSeal {
 }
 
 fn aad_parts(place: SealContext<'_>) -> [&[u8]; 3] {
-    [KEY_SALT, place.purpose.as_bytes(), place.row]
+    [OWNER, place.purpose.as_bytes(), place.row]
 }
 
-fn server_key(master: &Secret<[u8; 32]>) -> Option<LessSafeKey> {
+fn server_key(master: &Secret<[u8; 32]>) -> Result<LessSafeKey, Unavailable> {
     let info = [KEY_INFO];
     let pseudorandom_key = HkdfSalt::new(HKDF_SHA256, KEY_SALT).extract(master.expose());
-    let key = pseudorandom_key.expand(&info, &AES_256_GCM).ok()?;
-    Some(LessSafeKey::new(UnboundKey::from(key)))
+    let key = pseudorandom_key
+        .expand(&info, &AES_256_GCM)
+        .map_err(|_unspecified| Unavailable::new("sealing", "the key could not be derived"))?;
+    Ok(LessSafeKey::new(UnboundKey::from(key)))
 }
 
 #[cfg(test)]
@@ -95,14 +99,14 @@ mod tests {
         MasterKeys { current: key(current), previous: previous.map(key) }
     }
 
-    fn sealed(by: &ServerSeal) -> Vec<u8> {
-        by.seal(HERE, &Secret::new(b"an email".to_vec())).unwrap()
+    fn sealed_by(seal: &ServerSeal) -> Vec<u8> {
+        seal.seal(HERE, &Secret::new(b"an email".to_vec())).unwrap()
     }
 
     #[test]
     fn a_value_opens_only_in_its_own_place() {
         let seal = ServerSeal::new(keys(1, None));
-        let sealed = sealed(&seal);
+        let sealed = sealed_by(&seal);
 
         assert_eq!(seal.open(HERE, &sealed).unwrap().expose(), b"an email");
         for place in [SealContext { row: b"2", ..HERE }, SealContext { purpose: "other", ..HERE }] {
@@ -114,7 +118,7 @@ mod tests {
     #[test]
     fn a_modified_or_truncated_value_does_not_open() {
         let seal = ServerSeal::new(keys(1, None));
-        let sealed = sealed(&seal);
+        let sealed = sealed_by(&seal);
 
         for at in 0..sealed.len() {
             let mut changed_value = sealed.clone();
@@ -126,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_previous_key_opens_its_values_while_it_is_configured() {
-        let old_value = sealed(&ServerSeal::new(keys(1, None)));
+        let old_value = sealed_by(&ServerSeal::new(keys(1, None)));
 
         let during_rotation = ServerSeal::new(keys(2, Some(1)));
         assert_eq!(during_rotation.open(HERE, &old_value).unwrap().expose(), b"an email");
