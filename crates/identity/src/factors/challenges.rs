@@ -23,10 +23,10 @@ use crate::sessions;
 use crate::sessions::StartError;
 use crate::sessions::token_hash;
 
-/// Maximum length of a presented token, in bytes; ours have 43.
+/// Maximum length of a presented token; those of this server have 43 bytes.
 pub(crate) const MAX_TOKEN_BYTES: usize = 128;
-/// Limit of warnings to the owner about wrong codes after their password: one a day.
-const WARNINGS: RateQuota = RateQuota { burst: 1, window: Duration::from_hours(24) };
+/// Limit of warnings to one owner about wrong codes after their password.
+const ONE_WARNING_A_DAY: RateQuota = RateQuota { burst: 1, window: Duration::from_hours(24) };
 
 /// Errors of answering a challenge.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +60,14 @@ impl From<GuessError> for ChallengeError {
             GuessError::Unavailable(err) => Self::Unavailable(err),
         }
     }
+}
+
+/// End of a challenge whose answer was not wrong.
+enum ChallengeEnd {
+    /// Answer was right, and is consumed with the challenge.
+    Redeemed,
+    /// Challenge was completed, exhausted or deleted in the meantime.
+    Gone,
 }
 
 /// Challenges for the second factor, after the password was verified.
@@ -112,30 +120,31 @@ impl FactorChallenges {
         }
 
         let hash = token_hash::of_ours(token);
-        let max = self.proofs.settings.get().challenge_tries;
+        let max_tries = self.proofs.settings.get().challenge_tries;
         let now = self.proofs.clock.now();
-        let user = self.store.owner(hash, max, now).await?.ok_or(ChallengeError::Gone)?;
+        let user = self.store.owner(hash, max_tries, now).await?.ok_or(ChallengeError::Gone)?;
         // Loaded first: a later password change deletes the challenge or makes the account
         // outdated.
         let account = self.proofs.ports.accounts.find(user).await?.ok_or(ChallengeError::Gone)?;
         let guess = self.throttle.count_factor(user).await?;
 
-        let redeemed = match self.store.attempt(hash, max, now).await {
+        let end = match self.store.attempt(hash, max_tries, now).await {
             Ok(true) => self.redeem(hash, user, answer).await,
-            Ok(false) => Ok(false),
+            Ok(false) => Ok(ChallengeEnd::Gone),
             Err(err) => Err(err.into()),
         };
-        match redeemed {
-            Ok(true) => {
+        match end {
+            Ok(ChallengeEnd::Redeemed) => {
                 self.throttle.clear(&guess).await;
                 Ok(account)
             }
-            Ok(false) => {
+            Ok(ChallengeEnd::Gone) => {
                 self.throttle.give_back(&guess).await;
                 Err(ChallengeError::Gone)
             }
             Err(ProofError::Wrong) => {
-                Err(ChallengeError::Wrong { user, warn: self.warns(user, &guess).await })
+                let warn = self.is_warning_due(user, &guess).await;
+                Err(ChallengeError::Wrong { user, warn })
             }
             Err(ProofError::TooMany { wait }) => Err(ChallengeError::TooMany { wait }),
             Err(ProofError::Unavailable(err)) => {
@@ -147,18 +156,18 @@ impl FactorChallenges {
 
     /// Returns whether the owner is to be warned of a wrong answer. A failure does not change the
     /// response.
-    async fn warns(&self, user: UserId, guess: &Bucket) -> bool {
+    async fn is_warning_due(&self, user: UserId, guess: &Bucket) -> bool {
         let attempts = &self.proofs.ports.attempts;
         let now = self.proofs.clock.now();
-        let warns = async {
+        let is_due = async {
             if !self.throttle.are_used_up(guess).await? {
                 return Ok(false);
             }
             let key = format!("factor-warning:{user}");
-            Ok(attempts.attempt(&key, WARNINGS, now).await? == RateLimitOutcome::Allowed)
+            Ok(attempts.attempt(&key, ONE_WARNING_A_DAY, now).await? == RateLimitOutcome::Allowed)
         };
 
-        warns.await.unwrap_or_else(|err: Unavailable| {
+        is_due.await.unwrap_or_else(|err: Unavailable| {
             tracing::warn!(
                 error = &err as &dyn std::error::Error,
                 "failed to queue the warning about wrong second factors"
@@ -172,23 +181,25 @@ impl FactorChallenges {
         self.store.sweep(self.proofs.clock.now()).await
     }
 
-    /// Verifies the answer of a counted attempt. Returns whether the challenge still existed.
+    /// Verifies the answer of a counted attempt, and consumes it with the challenge.
     async fn redeem(
         &self,
         hash: TokenHash,
         user: UserId,
         answer: &FactorAnswer,
-    ) -> Result<bool, ProofError> {
-        let Some(factor) = self.proofs.enabled_factor(user).await? else { return Ok(false) };
+    ) -> Result<ChallengeEnd, ProofError> {
+        let Some(factor) = self.proofs.enabled_factor(user).await? else {
+            return Ok(ChallengeEnd::Gone);
+        };
 
         let proof = self.proofs.answer(user, &factor, answer).await?;
         let at = self.proofs.clock.now();
         let redemption =
             Redemption { hash, user, verified: proof, at, effects: redemption_effects };
         match self.store.redeem(redemption).await? {
-            RedemptionOutcome::Done => Ok(true),
+            RedemptionOutcome::Done => Ok(ChallengeEnd::Redeemed),
             RedemptionOutcome::Stale => Err(ProofError::Wrong),
-            RedemptionOutcome::Gone => Ok(false),
+            RedemptionOutcome::Gone => Ok(ChallengeEnd::Gone),
         }
     }
 }

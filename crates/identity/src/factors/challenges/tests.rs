@@ -13,6 +13,11 @@ use crate::fakes::{InMemoryFactors, Meanwhile, account};
 use crate::ports::{Factor, FactorState, SecretBox, Step};
 
 const KEY: [u8; 20] = *b"12345678901234567890";
+/// Start of the clock in seconds: the middle of a code's step.
+const START_SECONDS: u64 = 1_800_000_015;
+/// Seconds for which the app displays a code.
+const STEP_SECONDS: i64 = 30;
+const MICROS_PER_SECOND: i64 = 1_000_000;
 const RECOVERY: &str = "K3V90-0QXZ7-1BCDE-FGHJK-MNPQR";
 
 struct World {
@@ -25,7 +30,7 @@ struct World {
 /// Returns a world whose user's factor is on, with one recovery code left.
 async fn world() -> World {
     let store = Arc::<InMemoryFactors>::default();
-    let start = Timestamp::UNIX_EPOCH + Duration::from_secs(1_800_000_015);
+    let start = Timestamp::UNIX_EPOCH + Duration::from_secs(START_SECONDS);
     let clock = Arc::new(ManualClock::new(start));
     let challenges = store.challenges(Arc::<ManualClock>::clone(&clock));
     let user = UserId::generate();
@@ -46,8 +51,12 @@ impl World {
     /// Returns the code that the app displays this many steps from now.
     fn code(&self, steps: i64) -> FactorAnswer {
         let app = Builder::new().with_secret(TotpSecret::from(KEY)).build().unwrap();
-        let at = self.clock.now().micros() / 1_000_000 + steps * 30;
+        let at = self.seconds() + steps * STEP_SECONDS;
         FactorAnswer::Code(secret(&app.generate(u64::try_from(at).unwrap()).to_string()))
+    }
+
+    fn seconds(&self) -> i64 {
+        self.clock.now().micros() / MICROS_PER_SECOND
     }
 
     async fn token(&self) -> Secret<String> {
@@ -117,8 +126,8 @@ async fn a_code_that_was_used_or_an_older_one_is_wrong() {
     assert!(is_wrong(&world.meet(&token, world.code(0)).await));
     assert!(is_wrong(&world.meet(&token, world.code(-1)).await));
     assert!(world.meet(&token, world.code(1)).await.is_ok());
-    let step = world.clock.now().micros() / 30_000_000 + 1;
-    assert_eq!(world.store.state().last_step, Some(Step(step)));
+    let next_step = world.seconds() / STEP_SECONDS + 1;
+    assert_eq!(world.store.state().last_step, Some(Step(next_step)));
 }
 
 #[tokio::test]
