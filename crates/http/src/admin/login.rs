@@ -37,10 +37,12 @@ pub(crate) async fn login(
         };
 
         let sign_in = api.identity.browser_sign_in.clone();
+        // Boxed, because the future of a sign-in is large.
         let login = async move { Box::pin(sign_in.password(area, &email, password, device)).await };
-
+        // Hashing a password is expensive: `sign_ins` limits how many run at once.
         api.sign_ins.run(login).await?
     };
+
     let BrowserSession { cookie, csrf_token, lifetime, .. } = session;
     let body = AdminSessionResponse { csrf_token, expires_in: lifetime.as_secs() };
     let cookie = gates.console_cookie.set(cookie.expose(), lifetime);
