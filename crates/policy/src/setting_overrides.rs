@@ -62,14 +62,14 @@ pub struct OverrideChange {
     pub effects: SideEffects,
 }
 
-/// Setting in force.
+/// Setting in force, as administrators see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningSetting {
     /// Key: `Section:Key`.
     pub key: String,
-    /// Value in force; `None` if there is none, or if it is secret.
+    /// Value, or its default; `None` if there is neither, and for secrets.
     pub value: Option<String>,
-    /// True if its value is never returned.
+    /// True if its value must never be displayed.
     pub is_secret: bool,
     /// True if it has a value or a default that is not blank.
     pub is_set: bool,

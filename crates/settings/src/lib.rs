@@ -101,7 +101,6 @@ pub use rate_limits::RateLimits;
 pub use server::{ServerConfig, TlsFiles};
 pub use setup::SetupConfig;
 pub use smtp::Smtp;
-pub use snapshot::{Effect, EffectiveSetting};
 pub use sources::Sources;
 pub use sync::SyncConfig;
 pub use token_usage::TokenUsage;

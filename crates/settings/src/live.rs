@@ -10,11 +10,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use pia_kernel::LiveSetting;
+use pia_policy::RunningSetting;
 
 use super::Config;
 use super::error::SettingErrors;
 use super::notice::Notice;
-use super::snapshot::{Effect, EffectiveSetting, Snapshot};
+use super::snapshot::{Effect, Snapshot};
 use super::sources::Sources;
 
 type Follower = Box<dyn Fn(&Config) + Send>;
@@ -136,7 +137,7 @@ impl LiveConfig {
 
     /// Returns the settings in force, by key: of those that need a restart the
     /// values of the start.
-    pub fn effective(&self) -> Vec<EffectiveSetting> {
+    pub fn effective(&self) -> Vec<RunningSetting> {
         let latest = self.latest();
         let reloaded = latest.snapshot.of_effect(Effect::Reload);
         let mut settings: Vec<_> =

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use pia_kernel::Secret;
-use pia_policy::BlankMeaning;
+use pia_policy::{BlankMeaning, RunningSetting};
 
 /// Time when a changed setting takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
+pub(super) enum Effect {
     /// Takes effect when it is reloaded.
     Reload,
     /// Takes effect at the next start.
@@ -30,27 +30,6 @@ pub(super) struct StoredSetting {
     pub(super) blank: BlankMeaning,
     /// Names of the values of a type that has few; empty otherwise.
     pub(super) choices: Vec<&'static str>,
-}
-
-/// Setting in force, as administrators see it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EffectiveSetting {
-    /// Key: `Section:Key`.
-    pub key: String,
-    /// Value, or its default; `None` if there is neither, and for secrets.
-    pub value: Option<String>,
-    /// True if its value must never be displayed.
-    pub is_secret: bool,
-    /// True if it has a value or a default that is not blank.
-    pub is_set: bool,
-    /// Layer that sets it; `None` if the default is in force.
-    pub origin: Option<String>,
-    /// Time when a change of it takes effect.
-    pub effect: Effect,
-    /// Meaning of a blank text.
-    pub blank: BlankMeaning,
-    /// Names of the possible values if they are few: `true` and `false`; empty otherwise.
-    pub choices: Vec<&'static str>,
 }
 
 /// Settings with their current values. Its `Debug` prints keys only.
@@ -82,9 +61,9 @@ impl Snapshot {
     }
 
     /// Returns the settings with this effect, by key.
-    pub(super) fn of_effect(&self, effect: Effect) -> impl Iterator<Item = EffectiveSetting> {
+    pub(super) fn of_effect(&self, effect: Effect) -> impl Iterator<Item = RunningSetting> {
         let settings = self.0.iter().filter(move |(_, it)| it.effect == effect);
-        settings.map(|(key, setting)| EffectiveSetting {
+        settings.map(|(key, setting)| RunningSetting {
             key: key.clone(),
             value: if setting.is_secret {
                 None
@@ -94,7 +73,7 @@ impl Snapshot {
             is_secret: setting.is_secret,
             is_set: setting.value.as_ref().is_some_and(|it| !it.expose().is_empty()),
             origin: setting.origin.clone(),
-            effect: setting.effect,
+            needs_restart: setting.effect == Effect::Restart,
             blank: setting.blank,
             choices: setting.choices.clone(),
         })

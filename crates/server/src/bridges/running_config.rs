@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pia_policy::{RunningSetting, RunningSettings};
-use pia_settings::{Config, Effect, EffectiveSetting, LiveConfig, Sources};
+use pia_settings::{Config, LiveConfig, Sources};
 
 /// Settings of this instance. Checking and applying read the files again.
 pub(crate) struct RunningConfig {
@@ -21,7 +21,7 @@ impl RunningConfig {
 
 impl RunningSettings for RunningConfig {
     fn all(&self) -> Vec<RunningSetting> {
-        self.live.effective().into_iter().map(setting).collect()
+        self.live.effective()
     }
 
     fn check(&self, overrides: &[(String, String)]) -> Result<(), Vec<String>> {
@@ -30,26 +30,14 @@ impl RunningSettings for RunningConfig {
     }
 
     fn apply(&self, version: i64, overrides: Vec<(String, String)>) {
-        // Locked until they are in force: of two concurrent calls the later one wins.
-        let mut in_force = self.version.lock().unwrap_or_else(PoisonError::into_inner);
-        if version <= *in_force {
+        // Locked until they are in force, so that an earlier version never replaces a later one.
+        let mut applied_version = self.version.lock().unwrap_or_else(PoisonError::into_inner);
+        if version <= *applied_version {
             return;
         }
-        *in_force = version;
+
+        *applied_version = version;
         // Errors are logged by `override_with`.
         drop(self.live.override_with(&self.sources, overrides));
-    }
-}
-
-fn setting(setting: EffectiveSetting) -> RunningSetting {
-    RunningSetting {
-        key: setting.key,
-        value: setting.value,
-        is_secret: setting.is_secret,
-        is_set: setting.is_set,
-        origin: setting.origin,
-        needs_restart: setting.effect == Effect::Restart,
-        blank: setting.blank,
-        choices: setting.choices,
     }
 }

@@ -6,6 +6,7 @@ use pia_assistant::Mode;
 
 use super::*;
 use crate::config::SECTIONS;
+use crate::snapshot::Effect;
 
 const HANDBOOK: &str = include_str!("../../../../docs/OPERATING.md");
 

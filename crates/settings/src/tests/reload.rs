@@ -220,10 +220,10 @@ fn settings_are_listed_with_their_effect_and_without_secrets() {
     assert!(setting("Metrics:Token").is_secret && setting("Database:ConnectionString").is_secret);
     assert!(setting("Metrics:Token").is_set && !setting("Smtp:Password").is_set);
     let name = setting("Server:Name");
-    assert_eq!(name.effect, Effect::Restart);
+    assert!(name.needs_restart);
     assert_eq!(name.value.as_deref(), Some("First"));
     assert_eq!(name.origin.as_deref(), Some("the command line"));
-    assert_eq!(setting("LocalAuth:Registration").effect, Effect::Reload);
+    assert!(!setting("LocalAuth:Registration").needs_restart);
     assert_eq!(setting("LocalAuth:Registration").choices, ["open", "invitation", "closed"]);
     assert_eq!(setting("Smtp:Security").choices, ["starttls", "tls", "none"]);
     assert!(setting("LocalAuth:AllowedDomains").choices.is_empty());
