@@ -22,8 +22,9 @@ mod reservation;
 mod rolling;
 mod settings;
 mod truncation_cause;
-mod usage_hours;
+mod usage_range;
 mod usage_report;
+mod usage_sums;
 mod view;
 mod week;
 mod window;
@@ -41,10 +42,10 @@ pub use reservation::{ReservationGuard, ReservationLine, Settlement, SettlementS
 pub use rolling::Buckets;
 pub use settings::{CreditSettings, FreeTier};
 pub use truncation_cause::TruncationCause;
-pub use usage_hours::UsageHour;
-pub use usage_report::{
-    UsageCursor, UsageDetails, UsageGrouping, UsageRange, UsageRangeError, UsageReport,
-    UsageSubject, UsageSum, UsageSums, UsageUsers,
+pub use usage_range::{UsageRange, UsageRangeError};
+pub use usage_report::UsageReport;
+pub use usage_sums::{
+    UsageCursor, UsageDetails, UsageGrouping, UsageSubject, UsageSum, UsageSums, UsageUsers,
 };
 pub use view::{CreditStock, CreditView, Credits, PoolStock, TopUpError, WeekGauge};
 pub use week::Weeks;

@@ -1,7 +1,7 @@
 //! Recorded usage of a call.
 //!
 //! `MeteredCall` creates the record at the end of its call, and `storage-assistant` stores it
-//! once, with the sums that administrators read (`usage_report.rs`).
+//! once, with the sums that administrators read (`usage_sums.rs`).
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use pia_assistant::{
     Micros, UsageCursor, UsageGrouping, UsageRange, UsageRangeError, UsageSum, UsageUsers,
 };
 use pia_identity::Role;
-use pia_kernel::UserId;
+use pia_kernel::{Page, UserId};
 use pia_web::{ApiError, Route, optional_cursor};
 use uuid::Uuid;
 
@@ -95,10 +95,10 @@ async fn load_users(
     };
 
     let group = page.caller.visible_group();
-    let (rows, next) = page
+    let Page { items: rows, next: cursor } = page
         .run(|api| async move { api.usage.users(range, selection, group, PAGE_ROWS).await })
         .await?;
-    let next = next.map(|it| page.query_with(AFTER, &format_cursor(it)));
+    let next = cursor.map(|it| page.query_with(AFTER, &format_cursor(it)));
 
     Ok(UsageList { rows, next, person: None })
 }
