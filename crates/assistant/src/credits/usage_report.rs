@@ -148,14 +148,14 @@ mod tests {
     }
 
     /// Returns a report on 26 November 2026, 23:59 UTC.
-    fn report(store: MockUsageSums) -> UsageReport {
+    fn report_of(store: MockUsageSums) -> UsageReport {
         let clock = ManualClock::new(Timestamp::from_micros(1_795_737_540_000_000));
         UsageReport::new(Arc::new(store), Arc::new(clock))
     }
 
     #[test]
     fn a_range_has_one_to_366_days() {
-        let report = report(MockUsageSums::new());
+        let report = report_of(MockUsageSums::new());
         let days = |from: &str, to: &str| UsageRange::new(day(from), day(to));
 
         assert_eq!(report.range(None, None), days("2026-10-28", "2026-11-26"));
@@ -184,7 +184,7 @@ mod tests {
         };
         let mut store = MockUsageSums::new();
         store.expect_sums().returning(move |_, _, _, _| Ok(vec![sum(day("2026-11-25"), 3, 2)]));
-        let report = report(store);
+        let report = report_of(store);
         let range = report.last_days(3);
 
         let sums = report.sums(range, UsageGrouping::Day, None, 10).await.unwrap();
@@ -228,7 +228,7 @@ mod tests {
             let limit = usize::try_from(limit).unwrap();
             Ok(sums_in_store.iter().take(limit).cloned().collect())
         });
-        let report = report(store);
+        let report = report_of(store);
         let range = report.last_days(3);
 
         let page_of_two = report.users(range, UsageUsers::First, None, 2).await.unwrap();
