@@ -31,7 +31,6 @@ mod workflow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pia_assistant::Credits;
 use pia_console::{AccountPages, SetupPages};
 use pia_http::Api;
 use pia_identity::DEFAULT_GROUP;
@@ -210,8 +209,6 @@ pub async fn compose(
     let parts = AssignmentParts::compose(&base, ai.gateway(), accounts, pods.plane.clone());
     let assignments = Box::pin(parts).await?.start(&tasks, &stop);
     ai.register_metrics(&metrics, &credit_store);
-    let settings = ai::credit_settings(config);
-    let credits = Credits::new(rules, Arc::new(credit_store.clone()), settings, base.clock());
 
     let operation = OperatedParts {
         base: &base,
@@ -235,7 +232,7 @@ pub async fn compose(
             ApiParts {
                 use_cases,
                 groups: groups.clone(),
-                credits,
+                credits: ai.credits(),
                 operation,
                 knowledge: knowledge.api,
                 assignments,

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use pia_assistant::{
-    ConnectorTools, CreditSettings, Gateway, Knowledge, NoConnectorTools, NoGuardrail, NoKnowledge,
-    Rules, Settings, TokenCounter, UpstreamLimiter,
+    ConnectorTools, CreditSettings, Credits, Gateway, Knowledge, NoConnectorTools, NoGuardrail,
+    NoKnowledge, Rules, Settings, TokenCounter, UpstreamLimiter,
 };
 use pia_http::AiApi;
 use pia_kernel::LiveSetting;
@@ -52,6 +52,17 @@ impl AiFactory {
     /// Returns the gateway of the main runtime.
     pub(super) fn gateway(&self) -> &Gateway {
         &self.gateway
+    }
+
+    /// Returns the budgets that calls are admitted against.
+    pub(super) fn credits(&self) -> Credits {
+        let Gateway { rules, credit_store, credits, clock, .. } = &self.gateway;
+        Credits::new(
+            Arc::clone(rules),
+            Arc::clone(credit_store),
+            credits.clone(),
+            Arc::clone(clock),
+        )
     }
 
     /// Sets the knowledge bases that chats are answered from.
@@ -148,7 +159,7 @@ impl AiFactory {
 }
 
 /// Returns the operator's settings of credits.
-pub(super) fn credit_settings(config: &LiveConfig) -> LiveSetting<CreditSettings> {
+fn credit_settings(config: &LiveConfig) -> LiveSetting<CreditSettings> {
     config.follow(|it| CreditSettings {
         max_output: it.ai.max_output.map(i64::from),
         free_tier: it.free_tier,
