@@ -70,43 +70,43 @@ impl FirstAdminStore for Admins {
     }
 }
 
-fn wrong() -> Secret<String> {
+fn wrong_token() -> Secret<String> {
     Secret::new("A".repeat(43))
 }
 
 #[test]
 fn an_unlicensed_server_writes_a_token_that_its_owner_alone_can_read() {
-    let bench = TestServer::new();
+    let server = TestServer::new();
 
-    let log = logged(|| drop(bench.setup()));
+    let log = logged(|| drop(server.setup()));
 
-    let token = bench.token();
+    let token = server.token();
     assert_eq!(token.expose().trim().len(), 43);
-    assert_eq!(bench.mode(), 0o600);
+    assert_eq!(server.mode(), 0o600);
     assert!(log.contains("SVC-SET-001") && log.contains(".setup-token"), "{log}");
     assert!(!log.contains(token.expose().trim()), "{log}");
 }
 
 #[test]
 fn a_licensed_server_with_an_administrator_has_no_token() {
-    let bench = TestServer::new();
-    bench.write_file(bench.licence("Somebody"));
+    let server = TestServer::new();
+    server.write_file(server.licence("Somebody"));
 
-    let log = logged(|| drop(bench.setup()));
+    let log = logged(|| drop(server.setup()));
 
-    assert!(!bench.token_path().exists());
+    assert!(!server.token_path().exists());
     assert!(!log.contains("SVC-SET"), "{log}");
 }
 
 #[test]
 fn instances_that_share_the_folder_share_the_token() {
-    let bench = TestServer::new();
-    let first_setup = bench.setup();
-    let token = bench.token();
+    let server = TestServer::new();
+    let first_setup = server.setup();
+    let token = server.token();
 
-    let second_setup = bench.setup();
+    let second_setup = server.setup();
 
-    assert_eq!(bench.token().expose(), token.expose());
+    assert_eq!(server.token().expose(), token.expose());
     assert!(first_setup.token.verify(&token).unwrap());
     assert!(second_setup.token.verify(&token).unwrap());
 }
@@ -122,72 +122,72 @@ fn tokens_differ() {
 
 #[test]
 fn a_token_that_others_can_read_gets_strict_permissions() {
-    let bench = TestServer::new();
-    let setup = bench.setup();
-    fs::set_permissions(bench.token_path(), fs::Permissions::from_mode(0o644)).unwrap();
+    let server = TestServer::new();
+    let setup = server.setup();
+    fs::set_permissions(server.token_path(), fs::Permissions::from_mode(0o644)).unwrap();
 
     setup.check();
 
-    assert_eq!(bench.mode(), 0o600);
+    assert_eq!(server.mode(), 0o600);
 }
 
 #[test]
 fn a_missing_or_empty_token_is_replaced() {
-    let bench = TestServer::new();
-    let setup = bench.setup();
-    let previous_token = bench.token();
+    let server = TestServer::new();
+    let setup = server.setup();
+    let previous_token = server.token();
 
-    fs::remove_file(bench.token_path()).unwrap();
+    fs::remove_file(server.token_path()).unwrap();
     assert!(!setup.token.verify(&previous_token).unwrap());
     setup.check();
-    fs::write(bench.token_path(), "").unwrap();
+    fs::write(server.token_path(), "").unwrap();
     setup.check();
 
     assert!(!setup.token.verify(&previous_token).unwrap());
-    assert!(setup.token.verify(&bench.token()).unwrap());
+    assert!(setup.token.verify(&server.token()).unwrap());
 }
 
 #[test]
 fn a_file_that_is_not_a_token_is_left_alone_and_authorises_nothing() {
-    let bench = TestServer::new();
+    let server = TestServer::new();
     for content in ["my diary", "AAAA", &"A".repeat(1000)] {
-        fs::write(bench.token_path(), content).unwrap();
+        fs::write(server.token_path(), content).unwrap();
 
         let log = logged(|| {
-            let setup = bench.setup();
+            let setup = server.setup();
             setup.check();
             assert!(!setup.token.verify(&Secret::new(content.to_owned())).unwrap());
-            bench.write_file(bench.licence("Somebody"));
+            server.write_file(server.licence("Somebody"));
             setup.check();
         });
 
-        assert_eq!(fs::read_to_string(bench.token_path()).unwrap(), content);
+        assert_eq!(fs::read_to_string(server.token_path()).unwrap(), content);
         assert_eq!(log.matches("SVC-SET-002").count(), 1, "{log}");
-        fs::remove_file(bench.path()).unwrap();
+        fs::remove_file(server.path()).unwrap();
     }
 }
 
 #[test]
 fn a_symbolic_link_is_not_a_token() {
-    let bench = TestServer::new();
-    let target = bench.folder.path().join("elsewhere");
-    fs::write(&target, wrong().expose()).unwrap();
-    symlink(&target, bench.token_path()).unwrap();
+    let server = TestServer::new();
+    let target = server.folder.path().join("elsewhere");
+    fs::write(&target, wrong_token().expose()).unwrap();
+    symlink(&target, server.token_path()).unwrap();
 
-    let setup = bench.setup();
+    let setup = server.setup();
 
-    assert!(!setup.token.verify(&wrong()).unwrap());
-    assert_eq!(fs::read_to_string(&target).unwrap(), *wrong().expose());
+    assert!(!setup.token.verify(&wrong_token()).unwrap());
+    assert_eq!(fs::read_to_string(&target).unwrap(), *wrong_token().expose());
 }
 
 #[test]
 fn a_token_that_cannot_be_written_is_logged_once() {
-    let bench = TestServer::new();
-    let path = bench.folder.path().join("absent/.setup-token");
+    let server = TestServer::new();
+    let path = server.folder.path().join("absent/.setup-token");
 
     let log = logged(|| {
         let admins = Admins::There.administrators();
-        let setup = Setup::open(Arc::new(bench.open()), path, admins);
+        let setup = Setup::open(Arc::new(server.open()), path, admins);
         setup.check();
     });
 
@@ -196,28 +196,28 @@ fn a_token_that_cannot_be_written_is_logged_once() {
 
 #[tokio::test]
 async fn the_token_authorises_the_installation_of_a_licence() {
-    let bench = TestServer::new();
-    let setup = bench.setup();
+    let server = TestServer::new();
+    let setup = server.setup();
 
-    let licence = setup.install(&bench.token(), bench.licence("Somebody").as_bytes()).await;
+    let licence = setup.install(&server.token(), server.licence("Somebody").as_bytes()).await;
 
     assert_eq!(licence.unwrap().licensee, "Somebody");
     assert_eq!(setup.setup_state(), SetupState::Done);
-    assert!(!bench.token_path().exists());
+    assert!(!server.token_path().exists());
 }
 
 #[tokio::test]
 async fn a_wrong_token_reveals_and_changes_nothing() {
-    let bench = TestServer::new();
-    let setup = bench.setup();
-    let valid_licence = bench.licence("Somebody");
+    let server = TestServer::new();
+    let setup = server.setup();
+    let valid_licence = server.licence("Somebody");
     let almost_correct_token = {
-        let token = bench.token().expose().trim().to_owned();
+        let token = server.token().expose().trim().to_owned();
         let other_last_letter = if token.ends_with('A') { 'E' } else { 'A' };
         token.chars().take(42).chain([other_last_letter]).collect()
     };
 
-    for token in [wrong(), Secret::new(String::new()), Secret::new(almost_correct_token)] {
+    for token in [wrong_token(), Secret::new(String::new()), Secret::new(almost_correct_token)] {
         for text in [valid_licence.as_str(), "no licence"] {
             let outcome = setup.install(&token, text.as_bytes()).await;
 
@@ -225,17 +225,17 @@ async fn a_wrong_token_reveals_and_changes_nothing() {
         }
     }
     assert_eq!(setup.setup_state(), SetupState::NoLicence);
-    assert!(!bench.path().exists());
+    assert!(!server.path().exists());
 }
 
 #[tokio::test]
 async fn a_licence_that_is_not_accepted_leaves_the_token_for_another_try() {
-    let bench = TestServer::new();
-    let setup = bench.setup();
+    let server = TestServer::new();
+    let setup = server.setup();
 
-    let refused_outcome = setup.install(&bench.token(), b"no licence").await;
+    let refused_outcome = setup.install(&server.token(), b"no licence").await;
     let accepted_outcome =
-        setup.install(&bench.token(), bench.licence("Somebody").as_bytes()).await;
+        setup.install(&server.token(), server.licence("Somebody").as_bytes()).await;
 
     assert!(matches!(refused_outcome, Err(InstallError::Refused(LicenceError::Truncated(_)))));
     assert!(accepted_outcome.is_ok());
@@ -243,22 +243,22 @@ async fn a_licence_that_is_not_accepted_leaves_the_token_for_another_try() {
 
 #[tokio::test]
 async fn set_up_is_completed_by_a_licence() {
-    let bench = TestServer::new();
-    let setup = bench.setup();
-    let token = bench.token();
-    setup.install(&token, bench.licence("Somebody").as_bytes()).await.unwrap();
+    let server = TestServer::new();
+    let setup = server.setup();
+    let token = server.token();
+    setup.install(&token, server.licence("Somebody").as_bytes()).await.unwrap();
 
-    let repeated_outcome = setup.install(&token, bench.licence("Another").as_bytes()).await;
+    let repeated_outcome = setup.install(&token, server.licence("Another").as_bytes()).await;
 
     assert!(matches!(repeated_outcome, Err(InstallError::AlreadyLicensed)));
 }
 
 #[tokio::test]
 async fn one_of_many_concurrent_installations_succeeds() {
-    let bench = TestServer::new();
-    let setup = bench.setup();
-    let token = bench.token();
-    let text = bench.licence("Somebody");
+    let server = TestServer::new();
+    let setup = server.setup();
+    let token = server.token();
+    let text = server.licence("Somebody");
 
     let installations = (0..16).map(|_| setup.install(&token, text.as_bytes()));
     let outcomes = futures_util::future::join_all(installations).await;
@@ -269,41 +269,41 @@ async fn one_of_many_concurrent_installations_succeeds() {
 #[test]
 fn a_licensed_server_without_an_administrator_waits_for_one() {
     for admins in [Admins::Missing, Admins::Unknown] {
-        let bench = TestServer::new();
-        bench.write_file(bench.licence("Somebody"));
+        let server = TestServer::new();
+        server.write_file(server.licence("Somebody"));
 
-        let log = logged(|| drop(bench.setup_with(admins.administrators())));
+        let log = logged(|| drop(server.setup_with(admins.administrators())));
 
-        assert_eq!(bench.mode(), 0o600);
+        assert_eq!(server.mode(), 0o600);
         assert!(log.contains("SVC-SET-004") && !log.contains("SVC-SET-001"), "{log}");
     }
 }
 
 #[tokio::test]
 async fn one_token_serves_for_the_licence_and_then_for_the_administrator() {
-    let bench = TestServer::new();
-    let setup = bench.setup_with(Admins::Missing.administrators());
-    let token = bench.token();
+    let server = TestServer::new();
+    let setup = server.setup_with(Admins::Missing.administrators());
+    let token = server.token();
 
-    setup.install(&token, bench.licence("Somebody").as_bytes()).await.unwrap();
+    setup.install(&token, server.licence("Somebody").as_bytes()).await.unwrap();
     assert!(setup.is_right(&token).await.unwrap());
-    assert!(!setup.is_right(&wrong()).await.unwrap());
+    assert!(!setup.is_right(&wrong_token()).await.unwrap());
     setup.record_administrator().await;
 
     assert!(!setup.is_right(&token).await.unwrap());
-    assert!(!bench.token_path().exists());
+    assert!(!server.token_path().exists());
 }
 
 #[tokio::test]
 async fn an_administrator_who_was_created_elsewhere_revokes_the_token() {
-    let bench = TestServer::new();
-    bench.write_file(bench.licence("Somebody"));
+    let server = TestServer::new();
+    server.write_file(server.licence("Somebody"));
     let admins = Administrators { store: Arc::new(Admins::There), found: false.into() };
-    let setup = bench.setup_with(admins);
-    assert!(bench.token_path().exists());
+    let setup = server.setup_with(admins);
+    assert!(server.token_path().exists());
 
     let token_is_gone = async {
-        while bench.token_path().exists() {
+        while server.token_path().exists() {
             tokio::task::yield_now().await;
         }
     };
@@ -316,23 +316,23 @@ async fn an_administrator_who_was_created_elsewhere_revokes_the_token() {
 
 #[tokio::test]
 async fn an_administrator_does_not_revoke_a_token_that_the_licence_needs() {
-    let bench = TestServer::new();
-    let setup = bench.setup_with(Admins::Missing.administrators());
+    let server = TestServer::new();
+    let setup = server.setup_with(Admins::Missing.administrators());
 
     setup.record_administrator().await;
 
-    assert!(setup.is_right(&bench.token()).await.unwrap());
+    assert!(setup.is_right(&server.token()).await.unwrap());
 }
 
 #[tokio::test]
 async fn a_licence_that_has_ended_opens_set_up_again() {
-    let bench = TestServer::new();
-    bench.write_file(bench.licence("Before"));
-    let setup = bench.setup();
+    let server = TestServer::new();
+    server.write_file(server.licence("Before"));
+    let setup = server.setup();
 
-    bench.clock.advance(DAY);
+    server.clock.advance(DAY);
     setup.check();
-    let renewal_outcome = setup.install(&bench.token(), bench.licence("Behind").as_bytes()).await;
+    let renewal_outcome = setup.install(&server.token(), server.licence("Behind").as_bytes()).await;
 
     assert_eq!(renewal_outcome.unwrap().licensee, "Behind");
     assert_eq!(setup.setup_state(), SetupState::Done);
@@ -340,22 +340,22 @@ async fn a_licence_that_has_ended_opens_set_up_again() {
 
 #[test]
 fn a_licence_file_that_is_copied_by_hand_completes_set_up() {
-    let bench = TestServer::new();
-    let setup = bench.setup();
+    let server = TestServer::new();
+    let setup = server.setup();
 
-    bench.write_file(bench.licence("Somebody"));
+    server.write_file(server.licence("Somebody"));
     let log = logged(|| setup.check());
 
     assert_eq!(setup.setup_state(), SetupState::Done);
-    assert!(!bench.token_path().exists());
+    assert!(!server.token_path().exists());
     assert!(log.contains("setup token deleted"), "{log}");
 }
 
 #[tokio::test]
 async fn the_watcher_checks_at_once_and_continues() {
-    let bench = TestServer::new();
-    let setup = bench.setup();
-    bench.write_file(bench.licence("Somebody"));
+    let server = TestServer::new();
+    let setup = server.setup();
+    server.write_file(server.licence("Somebody"));
 
     let licence_is_found = async {
         while setup.setup_state() != SetupState::Done {
