@@ -26,6 +26,7 @@ mod proofs;
 mod refusals;
 mod scriptless;
 mod secured;
+mod settings;
 mod signed_in;
 mod strangers;
 mod visitor;
