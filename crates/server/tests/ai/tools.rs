@@ -3,6 +3,7 @@
 use pia_server_testkit::ai_client::{CHAT, Heard, chat_request, streaming_request};
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, WHOLE, response};
 use pia_server_testkit::harness::{TestApp, TestConfig};
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::{Value, json};
 
@@ -11,8 +12,8 @@ const HEADERS: [(&str, &str); 2] =
     [("content-type", "application/json"), ("x-pia-mode", "Assistant")];
 
 /// Configures a model that searches the web through a service.
-pub(crate) fn with_search(setting: TestConfig, model: &str, linkup: &str) -> TestConfig {
-    setting
+pub(crate) fn with_search(config: TestConfig, model: &str, linkup: &str) -> TestConfig {
+    config
         .with("Ai__Providers__0__Id", "talker")
         .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
         .with("Ai__Providers__0__Endpoint", model)
@@ -25,33 +26,38 @@ pub(crate) fn with_search(setting: TestConfig, model: &str, linkup: &str) -> Tes
         .with("Ai__Providers__1__Model", "fast")
 }
 
-/// Starts a server whose model searches the web through this service.
-async fn searching(model: &Peer, linkup: &str, more: &[(&str, &str)]) -> TestApp {
-    let setting = with_search(TestConfig::on(TestDatabase::sqlite()), &model.endpoint, linkup);
-    let app = more.iter().fold(setting, |it, (name, value)| it.with(name, value)).start().await;
+/// Starts a server with these settings, whose model searches the web through this service.
+async fn start_with_search(model: &Peer, linkup: &str, settings: &[(&str, &str)]) -> TestApp {
+    let mut config = with_search(TestConfig::on(TestDatabase::sqlite()), &model.endpoint, linkup);
+    for (name, value) in settings {
+        config = config.with(name, value);
+    }
+    let app = config.start().await;
     app.admin("group set default mode.Assistant=talker").await.expect("a mode");
     app
 }
 
-fn found() -> String {
-    let hit = json!({
+/// Returns the body of a search service's response.
+fn search_results() -> String {
+    let result = json!({
         "type": "text", "name": "Rust", "url": "https://rust-lang.org", "content": "It is out.",
     });
-    json!({ "results": [hit] }).to_string()
+    json!({ "results": [result] }).to_string()
 }
 
 async fn start_linkup() -> Fixed {
-    Fixed::with_json(&found()).await
+    Fixed::with_json(&search_results()).await
 }
 
-fn calling() -> String {
-    let message = json!({ "content": null, "tool_calls": [search()] });
+/// Returns a model's response that calls the web search.
+fn response_with_search() -> String {
+    let message = json!({ "content": null, "tool_calls": [search_call()] });
     let usage = json!({ "prompt_tokens": 10, "completion_tokens": 2 });
     let choice = json!({ "message": message, "finish_reason": "tool_calls" });
     response("200 OK", JSON, &json!({ "choices": [choice], "usage": usage }).to_string())
 }
 
-fn search() -> Value {
+fn search_call() -> Value {
     let function = json!({ "name": "pia_web_search", "arguments": r#"{"query":"rust news"}"# });
     json!({ "index": 0, "id": "a", "type": "function", "function": function })
 }
@@ -60,12 +66,12 @@ fn search() -> Value {
 async fn a_model_searches_the_web_and_its_caller_receives_the_answer() {
     let model = Peer::start().await;
     let linkup = start_linkup().await;
-    let app = searching(&model, &linkup.endpoint, &[]).await;
+    let app = start_with_search(&model, &linkup.endpoint, &[]).await;
     let ada = app.signed_in().await;
 
     let request = chat_request("what is new?").to_string();
     let upstream = async {
-        model.call().await.write(calling()).await;
+        model.call().await.write(response_with_search()).await;
         let message = json!({ "content": "See [Rust](https://rust-lang.org)." });
         let answer = json!({ "choices": [{ "message": message, "finish_reason": "stop" }],
             "usage": { "prompt_tokens": 30, "completion_tokens": 4 } });
@@ -80,40 +86,40 @@ async fn a_model_searches_the_web_and_its_caller_receives_the_answer() {
     assert_eq!(answer.body["usage"]["prompt_tokens"], 40);
     assert_eq!(answer.body["usage"]["completion_tokens"], 6);
 
-    let [searched] = linkup.calls().try_into().expect("one search");
-    let question: Value = serde_json::from_str(&searched.text()).expect("JSON");
+    let [search] = linkup.calls().try_into().expect("one search");
+    let question: Value = serde_json::from_str(&search.text()).expect("JSON");
     assert_eq!(question["q"], "rust news");
     assert_eq!(question["depth"], "fast");
-    assert!(searched.head.to_ascii_lowercase().contains("authorization: bearer lk-secret"));
+    assert!(search.head.to_ascii_lowercase().contains("authorization: bearer lk-secret"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_search_falls_back_to_another_key_within_its_limits_and_is_counted() {
     let model = Peer::start().await;
     let linkup = Peer::start().await;
-    let more = [
+    let settings = [
         ("Ai__MaxWait", "200ms"),
         ("Ai__Providers__1__ApiKeys__0", "lk-other"),
         ("Ai__Providers__1__Protection__RequestsPerMinute", "1"),
     ];
-    let app = searching(&model, &linkup.endpoint, &more).await;
+    let app = start_with_search(&model, &linkup.endpoint, &settings).await;
     let ada = app.signed_in().await;
     let request = chat_request("what is new?").to_string();
     let send = || ada.send("POST", CHAT, &HEADERS, request.as_bytes());
 
-    let (first, ()) = tokio::join!(send(), async {
-        model.call().await.write(calling()).await;
+    let (answer_after_search, ()) = tokio::join!(send(), async {
+        model.call().await.write(response_with_search()).await;
         linkup.call().await.write(response("401 Unauthorized", JSON, "{}")).await;
-        linkup.call().await.write(response("200 OK", JSON, &found())).await;
+        linkup.call().await.write(response("200 OK", JSON, &search_results())).await;
         model.call().await.write(response("200 OK", JSON, WHOLE)).await;
     });
-    let (second, ()) = tokio::join!(send(), async {
-        model.call().await.write(calling()).await;
+    let (answer_at_the_limit, ()) = tokio::join!(send(), async {
+        model.call().await.write(response_with_search()).await;
         model.call().await.write(response("200 OK", JSON, WHOLE)).await;
     });
 
-    assert_eq!(first.status, 200);
-    assert_eq!(second.status, 200, "{}", second.text());
+    assert_eq!(answer_after_search.status, 200, "{}", answer_after_search.text());
+    assert_eq!(answer_at_the_limit.status, 200, "{}", answer_at_the_limit.text());
     let metrics = ada.get("/metrics").await.text();
     for line in [
         r#"pia_ai_attempts_total{entry="web",outcome="answered"} 1"#,
@@ -127,7 +133,7 @@ async fn a_search_falls_back_to_another_key_within_its_limits_and_is_counted() {
 async fn a_search_in_a_stream_leaves_no_trace() {
     let model = Peer::start().await;
     let linkup = start_linkup().await;
-    let app = searching(&model, &linkup.endpoint, &[]).await;
+    let app = start_with_search(&model, &linkup.endpoint, &[]).await;
     let ada = app.signed_in().await;
     let event = |choice: Value| format!("data: {}\n\n", json!({ "choices": [choice] }));
 
@@ -135,7 +141,7 @@ async fn a_search_in_a_stream_leaves_no_trace() {
     let upstream = async {
         let calls = [
             event(json!({ "index": 0, "delta": { "content": "One moment. " } })),
-            event(json!({ "index": 0, "delta": { "tool_calls": [search()] } })),
+            event(json!({ "index": 0, "delta": { "tool_calls": [search_call()] } })),
             event(json!({ "index": 0, "delta": {}, "finish_reason": "tool_calls" })),
         ];
         model.call().await.write(format!("{EVENTS}{}data: [DONE]\n\n", calls.concat())).await;
@@ -173,11 +179,11 @@ async fn calls_are_translated_to_and_from_anthropics_api() {
         json!({ "type": "input_audio", "input_audio": { "data": "AA", "format": "wav" } });
     let with_recording = json!({ "messages": [{ "role": "user", "content": [recording] }] });
 
-    let refused = ada.post(CHAT, &with_recording).await;
+    let refusal = ada.post(CHAT, &with_recording).await;
     let answer = ada.post(CHAT, &chat_request("Hello")).await;
 
     // Only the second reaches the upstream.
-    assert_eq!(refused.refusal(), (400, "validation_failed"));
+    assert_eq!(refusal.refusal(), (400, "validation_failed"));
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.body["choices"][0]["message"]["content"], "Good day.");
     assert_eq!(answer.body["choices"][0]["finish_reason"], "stop");
@@ -192,8 +198,7 @@ async fn calls_are_translated_to_and_from_anthropics_api() {
     assert!(body["max_tokens"].as_i64().is_some_and(|it| it > 0));
 }
 
-/// Returns a request with a tool that its caller does not run.
-fn with_hosted_tool(tool: &Value) -> Value {
+fn with_tool(tool: &Value) -> Value {
     let mut request = chat_request("What is new?");
     request["tools"] = json!([tool]);
     request
@@ -221,7 +226,7 @@ async fn callers_cannot_enable_tools_that_an_upstream_runs() {
         ),
         (json!({ "google_search": {} }), "tools[0].type", "required"),
     ] {
-        let answer = ada.post(CHAT, &with_hosted_tool(&tool)).await;
+        let answer = ada.post(CHAT, &with_tool(&tool)).await;
 
         assert_eq!(answer.refusal(), (400, "validation_failed"), "{field}");
         let error = &answer.body["errors"][0];
@@ -229,14 +234,36 @@ async fn callers_cannot_enable_tools_that_an_upstream_runs() {
         assert_eq!(error["code"], json!(code));
     }
 
-    let function = json!({ "type": "function", "function": { "name": "f" } });
-    let mut chosen = with_hosted_tool(&function);
-    chosen["tool_choice"] = json!({ "type": "web_search" });
-    let answer = ada.post(CHAT, &chosen).await;
+    assert_eq!(upstream.calls().len(), 0);
+}
+
+/// Returns a request with a tool that its caller runs.
+fn with_function() -> Value {
+    with_tool(&json!({ "type": "function", "function": { "name": "f" } }))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_cannot_choose_tools_that_an_upstream_runs() {
+    let upstream = Fixed::with_json(WHOLE).await;
+    let app =
+        TestConfig::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let mut request = with_function();
+    request["tool_choice"] = json!({ "type": "web_search" });
+
+    let answer = ada.post(CHAT, &request).await;
+
     assert_eq!(answer.body["errors"][0]["field"], "tool_choice.type", "{}", answer.text());
     assert_eq!(upstream.calls().len(), 0);
+}
 
-    let mut other_fields = with_hosted_tool(&function);
+#[tokio::test(flavor = "multi_thread")]
+async fn members_that_enable_tools_are_not_forwarded() {
+    let upstream = Fixed::with_json(WHOLE).await;
+    let app =
+        TestConfig::on(TestDatabase::sqlite()).with_upstream(&upstream.endpoint).start().await;
+    let ada = app.signed_in().await;
+    let mut request = with_function();
     for (key, value) in [
         ("web_search_options", json!({})),
         ("plugins", json!([{ "id": "web" }])),
@@ -244,10 +271,12 @@ async fn callers_cannot_enable_tools_that_an_upstream_runs() {
         ("mcp_servers", json!([{ "url": "https://mcp.example/" }])),
         ("model", json!("test-model:online")),
     ] {
-        other_fields[key] = value;
+        request[key] = value;
     }
-    assert_eq!(ada.post(CHAT, &other_fields).await.status, 200);
 
+    let answer = ada.post(CHAT, &request).await;
+
+    assert_eq!(answer.status, 200, "{}", answer.text());
     let forwarded: Value = serde_json::from_str(&upstream.call().text()).expect("JSON");
     let mut keys: Vec<_> =
         forwarded.as_object().expect("an object").keys().map(String::as_str).collect();
@@ -266,22 +295,23 @@ async fn upstream_tools_are_charged_as_configured() {
         .await;
     let ada = app.signed_in().await;
     app.admin("group set default credits.hourly=50").await.expect("settings");
-    let searching = with_hosted_tool(&json!({ "type": "web_search", "filters": {} }));
+    let request = with_tool(&json!({ "type": "web_search", "filters": {} }));
 
-    let first_response = ada.post(CHAT, &searching).await;
-    let second_response = ada.post(CHAT, &searching).await;
+    let first_response = ada.post(CHAT, &request).await;
+    let second_response = ada.post(CHAT, &request).await;
 
     assert_eq!(first_response.status, 200, "{}", first_response.text());
     assert_eq!(second_response.status, 429);
     assert_eq!(second_response.error(), "Token Limit Exceeded");
 
-    let [forwarded] = upstream.calls().try_into().expect("one call");
-    let forwarded: Value = serde_json::from_str(&forwarded.text()).expect("JSON");
-    assert_eq!(forwarded["tools"], searching["tools"]);
+    let [call] = upstream.calls().try_into().expect("one call");
+    let forwarded: Value = serde_json::from_str(&call.text()).expect("JSON");
+    assert_eq!(forwarded["tools"], request["tools"]);
 
-    let charged = async || {
+    // 40 credits for the tool, and 1 for the tokens.
+    until(async || {
         let credits = ada.get("/api/ai/credits").await.body;
-        Some(credits["hourly"]["used"].clone()).filter(|it| *it == 41)
-    };
-    pia_server_testkit::polling::until(charged).await;
+        (credits["hourly"]["used"] == 41).then_some(())
+    })
+    .await;
 }
