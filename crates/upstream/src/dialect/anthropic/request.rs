@@ -5,7 +5,7 @@
 //! rules out thinking, and thinking rules out sampling parameters.
 
 use bytes::Bytes;
-use pia_assistant::{ChatBody, ChatCall, UpstreamError};
+use pia_assistant::{ChatBody, ChatCall, OutputCap, UpstreamError};
 use pia_json::{JsonWriter, Rope, RopeMembers};
 use serde_json::{Value, json};
 
@@ -19,26 +19,15 @@ const WEB_SEARCH: &str = r#"{"type":"web_search_20250305","name":"web_search","m
 pub(super) fn body(call: &ChatCall, mode: ResponseMode) -> Result<Vec<Bytes>, UpstreamError> {
     let conversation = Conversation::parse(&call.body.messages)?;
     let target = &call.target;
-    // A limit that the caller did not set must not exceed the model's.
-    let model_limit = max_output_tokens(&target.model);
-    let max_tokens = call.max_output.map_or(model_limit, |it| match it.name {
-        Some(_) => it.tokens,
-        None => it.tokens.min(model_limit),
-    });
-
+    let max_tokens = output_limit(call);
     let choice = ToolChoice::of_body(&call.body);
-
-    let mut thinking = Thinking::for_request(
-        &target.model,
-        call.effort,
-        max_tokens,
-        conversation.ends_with_tool_results,
-    );
-
-    if choice.is_forced() {
+    let thinking = if choice.is_forced() {
         // A model that must call a tool cannot think about it.
-        thinking = Thinking::Unset;
-    }
+        Thinking::Unset
+    } else {
+        let ends_with_tool_results = conversation.ends_with_tool_results;
+        Thinking::for_request(&target.model, call.effort, max_tokens, ends_with_tool_results)
+    };
 
     let mut request = JsonWriter::default();
     request.text(r#"{"model":"#).quoted(&target.model);
@@ -51,7 +40,9 @@ pub(super) fn body(call: &ChatCall, mode: ResponseMode) -> Result<Vec<Bytes>, Up
     request.text(r#","messages":"#);
     conversation.write(&mut request);
     write_tools(&call.body, &conversation, choice, target.web_search, &mut request);
-    write_parameters(&call.body, thinking, &mut request);
+    write_sampling(&call.body, thinking, &mut request);
+    write_stops(&call.body, &mut request);
+    write_output(&call.body, thinking, &mut request);
 
     request.text(match mode {
         ResponseMode::Streamed => r#","stream":true}"#,
@@ -59,6 +50,17 @@ pub(super) fn body(call: &ChatCall, mode: ResponseMode) -> Result<Vec<Bytes>, Up
     });
 
     Ok(request.into_pieces())
+}
+
+/// Returns the maximum number of output tokens. A limit that the caller did not set must not
+/// exceed the model's.
+fn output_limit(call: &ChatCall) -> i64 {
+    let model_limit = max_output_tokens(&call.target.model);
+    match call.max_output {
+        Some(OutputCap { tokens, name: Some(_) }) => tokens,
+        Some(OutputCap { tokens, name: None }) => tokens.min(model_limit),
+        None => model_limit,
+    }
 }
 
 /// Constraint on the tools that are called.
@@ -159,20 +161,24 @@ fn past_tool(name: &str) -> Rope {
     tool.text(r#","input_schema":{"type":"object"}}"#).finish()
 }
 
-/// Writes the caller's other parameters.
-fn write_parameters(body: &ChatBody, thinking: Thinking, request: &mut JsonWriter) {
-    if thinking == Thinking::Unset {
-        // Newer models accept only one of the two.
-        if let Some(temperature) =
-            body.parameter("temperature").as_ref().and_then(Rope::parse::<f64>)
-        {
-            // The scale ends at 1.
-            request.text(&format!(r#","temperature":{}"#, temperature.min(1.0)));
-        } else if let Some(top_p) = body.parameter("top_p") {
-            request.text(r#","top_p":"#).rope(&top_p);
-        }
+/// Writes the caller's sampling parameters, which thinking rules out.
+fn write_sampling(body: &ChatBody, thinking: Thinking, request: &mut JsonWriter) {
+    if thinking != Thinking::Unset {
+        return;
     }
 
+    // Newer models accept only one of the two.
+    let temperature = body.parameter("temperature").as_ref().and_then(Rope::parse::<f64>);
+    if let Some(temperature) = temperature {
+        // The scale ends at 1.
+        request.text(&format!(r#","temperature":{}"#, temperature.min(1.0)));
+    } else if let Some(top_p) = body.parameter("top_p") {
+        request.text(r#","top_p":"#).rope(&top_p);
+    }
+}
+
+/// Writes the texts at which the model stops; blank ones are refused, and therefore left out.
+fn write_stops(body: &ChatBody, request: &mut JsonWriter) {
     let requested_stops = match body.parameter("stop") {
         Some(stop) if stop.is_string() => stop.string().into_iter().collect(),
         Some(stops) => stops.parse::<Vec<String>>().unwrap_or_default(),
@@ -183,7 +189,10 @@ fn write_parameters(body: &ChatBody, thinking: Thinking, request: &mut JsonWrite
     if !stops.is_empty() {
         request.text(r#","stop_sequences":"#).text(&json!(stops).to_string());
     }
+}
 
+/// Writes the effort of thinking, and the schema that the response must match.
+fn write_output(body: &ChatBody, thinking: Thinking, request: &mut JsonWriter) {
     let mut output = serde_json::Map::new();
     match thinking {
         Thinking::Unset => {}
