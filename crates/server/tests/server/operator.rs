@@ -24,14 +24,15 @@ async fn readiness_reports_each_component(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn chats_are_a_capability_if_the_licence_includes_them() {
     let app = TestApp::spawn().await;
-    let without = Terms { features: Some([Feature::E2ee].into()), ..terms() };
-    let other_server = TestConfig::on(TestDatabase::sqlite()).licensed(Some(without)).start().await;
+    let terms_without_chats = Terms { features: Some([Feature::E2ee].into()), ..terms() };
+    let app_without_chats =
+        TestConfig::on(TestDatabase::sqlite()).licensed(Some(terms_without_chats)).start().await;
 
     let capabilities = app.anonymous().get("/api/capabilities").await;
-    let fewer = other_server.anonymous().get("/api/capabilities").await;
+    let fewer_capabilities = app_without_chats.anonymous().get("/api/capabilities").await;
 
     assert_eq!(capabilities.body, json!({ "chats": true, "chatsSchemaVersion": 1 }));
-    assert_eq!(fewer.body, json!({ "chats": false, "chatsSchemaVersion": 1 }));
+    assert_eq!(fewer_capabilities.body, json!({ "chats": false, "chatsSchemaVersion": 1 }));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -40,10 +41,10 @@ async fn a_metrics_token_is_required_from_all_callers() {
     let stranger = app.anonymous();
     let correct_header = format!("Bearer {TOKEN}");
     let wrong_header = format!("Bearer {TOKEN}x");
-    let local_response = stranger.get("/metrics").await;
     let get_metrics =
         async |headers: &[(&str, &str)]| stranger.send("GET", "/metrics", headers, b"").await;
 
+    let local_response = get_metrics(&[]).await;
     let forwarded = ("x-forwarded-for", "198.51.100.7");
     let from_elsewhere = get_metrics(&[forwarded]).await;
     let through_a_proxy = get_metrics(&[("forwarded", "for=198.51.100.7")]).await;
@@ -105,33 +106,35 @@ async fn the_description_is_off_until_it_is_enabled() {
         .with("Server__PublicUrl", "https://corp.example/pia")
         .start()
         .await;
-    let off = app.anonymous().get("/openapi/v1.json").await;
+    let response_while_off = app.anonymous().get("/openapi/v1.json").await;
+    assert_eq!(response_while_off.refusal(), (404, "not_found"));
 
     app.reload(&json!({ "OpenApi": { "Enabled": true } }));
-    let on = app.anonymous().get("/openapi/v1.json").await;
+    let description = app.anonymous().get("/openapi/v1.json").await;
 
-    assert_eq!(off.refusal(), (404, "not_found"));
-    assert_eq!(on.status, 200);
-    assert_eq!(on.body["openapi"].as_str(), Some("3.1.0"));
+    assert_eq!(description.status, 200);
+    assert_eq!(description.body["openapi"], "3.1.0");
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
-    let description = std::fs::read_to_string(path).expect("the description");
-    let mut description: serde_json::Value = serde_json::from_str(&description).expect("JSON");
-    description["servers"][0]["url"] = "https://corp.example/pia".into();
-    assert_eq!(on.body, description);
-    let paths = on.body["paths"].as_object().expect("paths");
-    assert!(paths.contains_key("/api/ai/chat") && paths.contains_key("/auth/refresh"));
+    let snapshot_text = std::fs::read_to_string(path).expect("the snapshot");
+    let mut snapshot: serde_json::Value = serde_json::from_str(&snapshot_text).expect("JSON");
+    snapshot["servers"][0]["url"] = "https://corp.example/pia".into();
+    assert_eq!(description.body, snapshot);
+
+    let paths = description.body["paths"].as_object().expect("paths");
+    assert!(paths.contains_key("/api/ai/chat"));
+    assert!(paths.contains_key("/auth/refresh"));
     assert!(!paths.keys().any(|it| it.starts_with("/admin") || it.starts_with("/api/admin")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_managed_service_never_publishes_its_description() {
-    let managed = Terms { features: Some(Feature::ALL.into()), ..terms() };
-    let by_edition = Terms { edition: Edition::Cloud.name().to_owned(), ..terms() };
+    let terms_of_all_features = Terms { features: Some(Feature::ALL.into()), ..terms() };
+    let terms_of_edition = Terms { edition: Edition::Cloud.name().to_owned(), ..terms() };
 
-    for licence in [managed, by_edition] {
+    for licence_terms in [terms_of_all_features, terms_of_edition] {
         let app = TestConfig::on(TestDatabase::sqlite())
             .with("OpenApi__Enabled", true)
-            .licensed(Some(licence))
+            .licensed(Some(licence_terms))
             .start()
             .await;
 

@@ -90,12 +90,12 @@ async fn a_link_is_for_its_address_and_account_and_for_a_day() {
     let eve = world.accounts.person("eve@example.org", Some("kept"));
     world.request(NEW).await.unwrap();
 
-    let other_address = world.confirm(world.ada, "ada@other.example").await;
-    let other_account = world.confirm(eve, NEW).await;
+    let for_other_address = world.confirm(world.ada, "ada@other.example").await;
+    let for_other_account = world.confirm(eve, NEW).await;
     world.accounts.clock.advance(Duration::from_hours(24));
-    let late = world.confirm(world.ada, NEW).await;
+    let after_a_day = world.confirm(world.ada, NEW).await;
 
-    for refusal in [other_address, other_account, late] {
+    for refusal in [for_other_address, for_other_account, after_a_day] {
         assert!(matches!(refusal, Err(AddressChangeError::InvalidToken)), "{refusal:?}");
     }
 }
@@ -108,35 +108,52 @@ async fn an_address_of_another_account_is_not_revealed() {
     world.request(NEW).await.unwrap();
 
     assert_eq!(world.accounts.addressed(), []);
-    assert_eq!(
-        world.accounts.emails().iter().map(|it| it.0).collect::<Vec<_>>(),
-        ["address-change-requested", "address-taken"]
-    );
+    let templates: Vec<_> = world.accounts.emails().iter().map(|it| it.0).collect();
+    assert_eq!(templates, ["address-change-requested", "address-taken"]);
 }
 
 #[tokio::test]
 async fn a_request_requires_a_password_and_a_valid_address() {
-    let unproved = world().request_with(NEW, None).await;
-    let refusal = world().request_with(NEW, Some("wrong horse battery")).await;
-    let domains = world();
+    let world = world();
+
+    let missing_proof = world.request_with(NEW, None).await;
+    assert!(matches!(missing_proof, Err(AddressChangeError::Owner(OwnerError::Missing))));
+    let wrong_proof = world.request_with(NEW, Some("wrong horse battery")).await;
+    assert!(matches!(wrong_proof, Err(AddressChangeError::Owner(OwnerError::Wrong))));
+
+    for (email, code) in [(ADA, "unchanged"), ("ada", "invalid")] {
+        let refusal = world.request(email).await;
+        assert!(is_invalid(&refusal, code), "{email}: {refusal:?}");
+    }
+}
+
+/// Returns whether a request was refused because of its address.
+fn is_invalid(outcome: &Result<(), AddressChangeError>, code: &str) -> bool {
+    matches!(outcome, Err(AddressChangeError::Invalid(it)) if it[0].code == code)
+}
+
+#[tokio::test]
+async fn a_new_address_is_in_an_allowed_domain() {
+    let world = world();
     let rules = RegistrationRules {
         allowed_domains: vec!["example.org".to_owned()],
         ..RegistrationRules::default()
     };
-    domains.rules.set(rules);
-    let foreign = domains.request(NEW).await;
-    let same = world().request(ADA).await;
-    let malformed = world().request("ada").await;
-    let without_mail = world();
-    without_mail.accounts.mail.set(false);
+    world.rules.set(rules);
 
-    assert!(matches!(unproved, Err(AddressChangeError::Owner(OwnerError::Missing))));
-    assert!(matches!(refusal, Err(AddressChangeError::Owner(OwnerError::Wrong))));
-    let invalid = [(same, "unchanged"), (malformed, "invalid"), (foreign, "address_not_allowed")];
-    for (refused, code) in invalid {
-        assert!(matches!(refused, Err(AddressChangeError::Invalid(it)) if it[0].code == code));
-    }
-    assert!(matches!(without_mail.request(NEW).await, Err(AddressChangeError::Mail(_))));
+    let refusal = world.request(NEW).await;
+
+    assert!(is_invalid(&refusal, "address_not_allowed"), "{refusal:?}");
+}
+
+#[tokio::test]
+async fn a_request_requires_a_server_that_sends_emails() {
+    let world = world();
+    world.accounts.mail.set(false);
+
+    let refusal = world.request(NEW).await;
+
+    assert!(matches!(refusal, Err(AddressChangeError::Mail(_))), "{refusal:?}");
 }
 
 #[tokio::test]
