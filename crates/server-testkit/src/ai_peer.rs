@@ -120,7 +120,7 @@ impl Call {
 
     /// Waits until the client has closed the connection.
     pub async fn closed(mut self) {
-        while self.socket.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
+        drop(self.socket.read_to_end(&mut Vec::new()).await);
     }
 }
 
@@ -181,7 +181,7 @@ async fn respond(mut socket: TcpStream, response: Vec<u8>, calls: Arc<Mutex<Vec<
     drop(socket.write_all(&response).await);
     drop(socket.shutdown().await);
     // Closing with unread bytes would reset the connection.
-    while socket.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
+    drop(socket.read_to_end(&mut Vec::new()).await);
 }
 
 /// Reads a request with a `Content-Length`; `None` if the client closes early.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -27,57 +28,74 @@ impl McpPeer {
     pub async fn start(text: &str) -> Self {
         let Peer { listener, endpoint } = Peer::start().await;
         let (sender, called) = watch::channel(Value::Null);
-        let text = Arc::<str>::from(text);
+        let tools = Arc::new(Tools { text: text.to_owned(), called: sender });
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             let mut connections = JoinSet::new();
-            while let Ok((mut socket, _)) = listener.accept().await {
-                let sender = sender.clone();
-                let text = Arc::clone(&text);
-                connections.spawn(async move {
-                    while let Some(request) = read(&mut socket).await {
-                        let reply = answer(&request, &text, &sender);
-                        if socket.write_all(reply.as_bytes()).await.is_err() {
-                            return;
-                        }
-                    }
-                });
+            while let Ok((socket, _)) = listener.accept().await {
+                connections.spawn(serve(socket, Arc::clone(&tools)));
             }
         });
         Self { url: endpoint.replace("/v1", "/mcp"), called, _serving: serving }
     }
 }
 
+/// Answers the requests of a connection until it ends.
+async fn serve(mut socket: TcpStream, tools: Arc<Tools>) {
+    while let Some(request) = read(&mut socket).await {
+        let reply = answer(&request, &tools);
+        if socket.write_all(reply.as_bytes()).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Tools of the server.
+struct Tools {
+    text: String,
+    called: watch::Sender<Value>,
+}
+
+impl Tools {
+    /// Returns the result of a request; `None` for notifications and unknown methods.
+    fn result(&self, message: &Value) -> Option<Value> {
+        let text = &self.text;
+        match message["method"].as_str()? {
+            "initialize" => Some(json!({
+                "protocolVersion": message["params"]["protocolVersion"],
+                "capabilities": { "tools": {} },
+                "serverInfo": { "name": "files", "version": "1" },
+            })),
+            "tools/list" => Some(json!({ "tools": [
+                { "name": "read_file", "description": text, "inputSchema": {
+                    "type": "object", "required": ["path"],
+                    "properties": { "path": { "type": "string" } },
+                } },
+                { "name": "recursive", "inputSchema": {
+                    "type": "object", "properties": { "child": { "$ref": "#" } },
+                } },
+            ] })),
+            "tools/call" => {
+                self.called.send_replace(message["params"].clone());
+                Some(json!({ "content": [{ "type": "text", "text": text }] }))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Answers a request of a client.
-fn answer(request: &Request, text: &str, called: &watch::Sender<Value>) -> String {
-    let json = "content-type: application/json\r\n";
+fn answer(request: &Request, tools: &Tools) -> String {
+    const JSON: &str = "content-type: application/json\r\n";
+
     if !request.head.contains(&format!("Bearer {MCP_TOKEN}")) {
-        return response("401 Unauthorized", json, "{}");
+        return response("401 Unauthorized", JSON, "{}");
     }
     let Ok(message) = serde_json::from_slice::<Value>(&request.body) else {
         return response("405 Method Not Allowed", "", "");
     };
-    let result = match message["method"].as_str() {
-        Some("initialize") => json!({
-            "protocolVersion": message["params"]["protocolVersion"],
-            "capabilities": { "tools": {} },
-            "serverInfo": { "name": "files", "version": "1" },
-        }),
-        Some("tools/list") => json!({ "tools": [
-            { "name": "read_file", "description": text, "inputSchema": {
-                "type": "object", "required": ["path"],
-                "properties": { "path": { "type": "string" } },
-            } },
-            { "name": "recursive", "inputSchema": {
-                "type": "object", "properties": { "child": { "$ref": "#" } },
-            } },
-        ] }),
-        Some("tools/call") => {
-            called.send_replace(message["params"].clone());
-            json!({ "content": [{ "type": "text", "text": text }] })
-        }
-        _ => return response("202 Accepted", "", ""),
-    };
-    let answer = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
-    response("200 OK", json, &answer.to_string())
+    let Some(result) = tools.result(&message) else { return response("202 Accepted", "", "") };
+
+    let reply = json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+    response("200 OK", JSON, &reply.to_string())
 }

@@ -19,6 +19,13 @@ Environment:
   PIA_POD_TOKEN_FILE  file with the token, if PIA_POD_TOKEN is not set; the pod
                       renews the token and must be able to replace the file";
 
+/// Variable with the token.
+const TOKEN: &str = "PIA_POD_TOKEN";
+/// Variable with the path of a file with the token.
+const TOKEN_FILE: &str = "PIA_POD_TOKEN_FILE";
+/// Variables that are removed from the environment of a command.
+pub(crate) const TOKEN_VARIABLES: [&str; 2] = [TOKEN, TOKEN_FILE];
+
 /// Options of a run.
 #[derive(Debug)]
 pub(crate) struct Options {
@@ -58,19 +65,18 @@ impl Options {
     }
 }
 
-/// Names of the variables that a command does not get.
-pub(crate) const TOKEN_VARIABLES: [&str; 2] = ["PIA_POD_TOKEN", "PIA_POD_TOKEN_FILE"];
-
+/// Returns the token, and the file that it is from, if it is from a file.
 fn read_token() -> Result<(Secret<String>, Option<PathBuf>), Box<dyn Error>> {
-    if let Some(token) = variable("PIA_POD_TOKEN") {
+    if let Some(token) = variable(TOKEN) {
         return Ok((Secret::new(token), None));
     }
-    let file = variable("PIA_POD_TOKEN_FILE")
-        .ok_or("neither PIA_POD_TOKEN nor PIA_POD_TOKEN_FILE is set")?;
+
+    let file = variable(TOKEN_FILE).ok_or("neither PIA_POD_TOKEN nor PIA_POD_TOKEN_FILE is set")?;
     let token = fs::read_to_string(&file).map_err(|err| format!("{file}: {err}"))?;
     Ok((Secret::new(token.trim().to_owned()), Some(file.into())))
 }
 
+/// Returns a variable of the environment; `None` if it is missing or empty.
 #[expect(clippy::disallowed_methods, reason = "a program without the settings of a server")]
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|it| !it.is_empty())
