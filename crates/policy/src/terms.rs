@@ -13,6 +13,7 @@ use crate::edition::Edition;
 use crate::feature::Feature;
 use crate::licence::{Licence, LicenceError};
 
+/// Maximum length of the licensee's and the edition's name.
 const MAX_NAME_CHARS: usize = 200;
 
 /// Terms of a licence that is issued.
@@ -97,7 +98,11 @@ pub(crate) fn from_payload(json: &[u8]) -> Result<(Licence, Vec<String>), Licenc
     check_name("edition", &payload.edition)?;
     check_limit("maxUsers", payload.max_users)?;
     check_limit("maxAdmins", payload.max_admins)?;
-    let (features, unknown) = included_features(payload.features, &payload.edition)?;
+
+    let (features, unknown_features) = match payload.features {
+        Some(names) => parse_features(names),
+        None => (features_of_edition(&payload.edition)?, Vec::new()),
+    };
     let licence = Licence {
         id: payload.id,
         edition: payload.edition,
@@ -109,26 +114,32 @@ pub(crate) fn from_payload(json: &[u8]) -> Result<(Licence, Vec<String>), Licenc
         expires_at: payload.expires_at,
     };
 
-    Ok((licence, unknown))
+    Ok((licence, unknown_features))
 }
 
-/// Returns the features with these names, or those of the edition if none are
-/// named; and the names of unknown features.
-fn included_features(
-    names: Option<Vec<String>>,
-    edition: &str,
-) -> Result<(BTreeSet<Feature>, Vec<String>), LicenceError> {
-    let Some(names) = names else {
-        let edition = Edition::from_name(edition).ok_or_else(|| {
-            LicenceError::Unreadable(format!(
-                "it names no features, and its edition {edition:?} is unknown here"
-            ))
-        })?;
-        return Ok((edition.features(), Vec::new()));
-    };
-    let (known, unknown): (Vec<_>, Vec<_>) =
-        names.into_iter().partition(|it| Feature::from_name(it).is_some());
-    Ok((known.iter().filter_map(|it| Feature::from_name(it)).collect(), unknown))
+/// Returns the features with these names, and the names of unknown ones.
+fn parse_features(names: Vec<String>) -> (BTreeSet<Feature>, Vec<String>) {
+    let mut features = BTreeSet::new();
+    let mut unknown_names = Vec::new();
+    for name in names {
+        match Feature::from_name(&name) {
+            Some(feature) => {
+                features.insert(feature);
+            }
+            None => unknown_names.push(name),
+        }
+    }
+    (features, unknown_names)
+}
+
+/// Returns the features of an edition, for a licence that names none.
+fn features_of_edition(name: &str) -> Result<BTreeSet<Feature>, LicenceError> {
+    let edition = Edition::from_name(name).ok_or_else(|| {
+        LicenceError::Unreadable(format!(
+            "it names no features, and its edition {name:?} is unknown here"
+        ))
+    })?;
+    Ok(edition.features())
 }
 
 /// Checks a name, which must be short and on one line for logs and pages.

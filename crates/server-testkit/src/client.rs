@@ -130,7 +130,12 @@ impl Client {
         let reading = async {
             // A server that refuses a body may close before all of it was sent,
             // and one that does not read it closes only after a while.
-            while !is_complete(&raw) && socket.read_buf(&mut raw).await.is_ok_and(|it| it > 0) {}
+            while !is_complete(&raw) {
+                let count = socket.read_buf(&mut raw).await.unwrap_or_default();
+                if count == 0 {
+                    break;
+                }
+            }
         };
         tokio::time::timeout(TIMEOUT, reading).await.expect("a response in time");
         parse(&raw)

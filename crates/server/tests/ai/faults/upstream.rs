@@ -127,5 +127,5 @@ async fn handle_connection(mut socket: TcpStream, behaviour: Behaviour, calls: &
             }
         }
     }
-    while socket.read(&mut [0; 1024]).await.is_ok_and(|read| read > 0) {}
+    drop(socket.read_to_end(&mut Vec::new()).await);
 }

@@ -38,11 +38,11 @@ async fn settle<const N: usize>(mut devices: [&mut Device; N]) {
 }
 
 /// Asserts that two devices have the same rows.
-fn agree(one: &Device, other: &Device, when: &str) {
-    let left = one.shared();
-    let right = other.shared();
-    for key in left.keys().chain(right.keys()) {
-        assert_eq!(left.get(key), right.get(key), "{when}: {key:?}");
+fn agree(left: &Device, right: &Device, when: &str) {
+    let left_rows = left.shared();
+    let right_rows = right.shared();
+    for key in left_rows.keys().chain(right_rows.keys()) {
+        assert_eq!(left_rows.get(key), right_rows.get(key), "{when}: {key:?}");
     }
 }
 

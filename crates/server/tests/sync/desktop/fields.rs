@@ -1,6 +1,6 @@
 //! Channels and the fields of their rows.
 
-/// A kind of row that devices share. Clients apply them in this order.
+/// Kinds of rows that devices share, in the order in which clients apply them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Channel {
     Settings,
@@ -14,6 +14,7 @@ pub(crate) enum Channel {
     ScheduledJobs,
 }
 
+/// Types of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -21,37 +22,41 @@ pub(crate) enum Kind {
     Bool,
     Guid,
     Time,
-    /// `HH:mm:ss`
+    /// Time of day: `HH:mm:ss`.
     Clock,
     Texts,
-    /// Guids by decimal numbers.
+    /// Object of GUIDs, whose keys are decimal numbers.
     Guids,
 }
 
-/// A key of a row.
+/// Field of a row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Field {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
     /// True if it is inside the ciphertext of an encrypted row.
     pub(crate) sealed: bool,
-    /// Plaintext placeholder then, as JSON; `None` if the key is omitted.
+    /// JSON that replaces a sealed field in the clear; `None` if the field is omitted there.
     pub(crate) blank: Option<&'static str>,
 }
 
 /// Id of the single row of settings.
 pub(crate) const SETTINGS: &str = "user-settings";
 
-const ZERO: &str = "\"00000000-0000-0000-0000-000000000000\"";
+/// JSON of the GUID that stands for no row.
+const ZERO_GUID: &str = "\"00000000-0000-0000-0000-000000000000\"";
 
+/// Declares a field that encrypted rows have in the clear.
 const fn open(name: &'static str, kind: Kind) -> Field {
     Field { name, kind, sealed: false, blank: None }
 }
 
+/// Declares a field that encrypted rows omit in the clear.
 const fn sealed(name: &'static str, kind: Kind) -> Field {
     Field { name, kind, sealed: true, blank: None }
 }
 
+/// Declares a field that encrypted rows replace in the clear.
 const fn blanked(name: &'static str, kind: Kind, blank: &'static str) -> Field {
     Field { name, kind, sealed: true, blank: Some(blank) }
 }
@@ -90,9 +95,9 @@ const PROVIDER: &[Field] = &[
 const SESSION: &[Field] = &[
     sealed("originalText", Kind::Text),
     sealed("optimizedText", Kind::Text),
-    blanked("templateId", Kind::Guid, ZERO),
+    blanked("templateId", Kind::Guid, ZERO_GUID),
     sealed("templateName", Kind::Text),
-    blanked("providerId", Kind::Guid, ZERO),
+    blanked("providerId", Kind::Guid, ZERO_GUID),
     sealed("providerName", Kind::Text),
     blanked("wasTranscribed", Kind::Bool, "false"),
     blanked("tokensUsed", Kind::Int, "0"),
