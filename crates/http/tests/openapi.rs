@@ -14,29 +14,44 @@ fn both_documents() -> [Value; 2] {
     [public_document(), pia_http::admin_document().unwrap()]
 }
 
-/// Returns every JSON body of a request or a successful response, under the
-/// name of its operation: `POST /api/ai/chat`.
-fn bodies(document: &Value) -> Vec<(String, Value)> {
-    let mut bodies = Vec::new();
+/// Calls `check` with the name of each operation, such as `post /api/ai/chat`, and with the
+/// operation.
+fn each_operation(document: &Value, mut check: impl FnMut(&str, &Value)) {
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, operation) in methods.as_object().unwrap() {
-            let name = format!("{} {path}", method.to_ascii_uppercase());
-            let responses = operation["responses"].as_object().unwrap().values();
-            for body in responses.chain([&operation["requestBody"]]) {
-                let json = &body["content"]["application/json"];
-                let object_schema = &json["schema"]["$ref"];
-                let item_schema = &json["schema"]["items"]["$ref"];
-                let schema = if object_schema.is_null() { item_schema } else { object_schema };
-                let is_error = ["Error", "OpenAiError"]
-                    .iter()
-                    .any(|it| schema == format!("#/components/schemas/{it}").as_str());
-                if !schema.is_null() && !is_error {
-                    bodies.push((name.clone(), json.clone()));
-                }
-            }
+            check(&format!("{method} {path}"), operation);
         }
     }
+}
+
+/// Returns every JSON body of a request or a successful response, under the name of its
+/// operation.
+fn json_bodies(document: &Value) -> Vec<(String, Value)> {
+    let mut bodies = Vec::new();
+    each_operation(document, |name, operation| {
+        let responses = operation["responses"].as_object().unwrap().values();
+        for body in responses.chain([&operation["requestBody"]]) {
+            let json = &body["content"]["application/json"];
+            let schema = schema_name(&json["schema"]);
+            if schema.is_some_and(|it| !["Error", "OpenAiError"].contains(&it)) {
+                bodies.push((name.to_owned(), json.clone()));
+            }
+        }
+    });
     bodies
+}
+
+/// Returns the name of the schema of an object, or of the objects in a list.
+fn schema_name(schema: &Value) -> Option<&str> {
+    let reference = schema["$ref"].as_str().or_else(|| schema["items"]["$ref"].as_str())?;
+    reference.strip_prefix("#/components/schemas/")
+}
+
+/// Keys of an object and of the parts that it is composed of.
+struct ObjectKeys {
+    /// Schemas of the keys that are described.
+    schemas: Map<String, Value>,
+    required: Vec<String>,
 }
 
 /// Mismatches of an example with its schema.
@@ -68,33 +83,34 @@ impl SchemaMismatches<'_> {
 
     /// Checks an object; one without a list of keys may have any.
     fn check_fields(&mut self, schema: &Value, fields: &Map<String, Value>, at: &str) {
-        let (known, required) = self.keys(schema);
-        if known.is_empty() {
+        let keys = self.keys(schema);
+        if keys.schemas.is_empty() {
             return;
         }
+
         for (key, value) in fields {
-            match known.get(key) {
+            match keys.schemas.get(key) {
                 Some(schema) => self.check_value(schema, value, &format!("{at}.{key}")),
                 None => self.messages.push(format!("{at}.{key} is not known")),
             }
         }
-        let missing = required.iter().filter(|it| !fields.contains_key(*it));
-        self.messages.extend(missing.map(|it| format!("{at}.{it} is missing")));
+        let missing_keys = keys.required.iter().filter(|it| !fields.contains_key(*it));
+        self.messages.extend(missing_keys.map(|it| format!("{at}.{it} is missing")));
     }
 
-    /// Returns the keys of an object and of its parts, and the required ones.
-    fn keys(&self, schema: &Value) -> (Map<String, Value>, Vec<String>) {
+    fn keys(&self, schema: &Value) -> ObjectKeys {
         let schema = self.resolved(schema);
-        let mut known = schema["properties"].as_object().cloned().unwrap_or_default();
-        let required = schema["required"].as_array().cloned().unwrap_or_default();
-        let mut required: Vec<_> =
-            required.iter().map(|it| it.as_str().unwrap().to_owned()).collect();
+        let required_names = schema["required"].as_array().into_iter().flatten();
+        let mut keys = ObjectKeys {
+            schemas: schema["properties"].as_object().cloned().unwrap_or_default(),
+            required: required_names.map(|it| it.as_str().unwrap().to_owned()).collect(),
+        };
         for part in schema["allOf"].as_array().into_iter().flatten() {
-            let (part_keys, part_required) = self.keys(part);
-            known.extend(part_keys);
-            required.extend(part_required);
+            let keys_of_part = self.keys(part);
+            keys.schemas.extend(keys_of_part.schemas);
+            keys.required.extend(keys_of_part.required);
         }
-        (known, required)
+        keys
     }
 
     fn resolved(&self, schema: &Value) -> Value {
@@ -206,15 +222,6 @@ fn an_invalid_query_is_described() {
     assert!(document["paths"]["/auth/verify-email"]["get"]["responses"]["302"].is_object());
 }
 
-/// Calls `check` with the name of each operation, and with the operation.
-fn each_operation(document: &Value, mut check: impl FnMut(&str, &Value)) {
-    for (path, methods) in document["paths"].as_object().unwrap() {
-        for (method, operation) in methods.as_object().unwrap() {
-            check(&format!("{method} {path}"), operation);
-        }
-    }
-}
-
 #[test]
 fn every_operation_has_a_unique_name_and_a_described_tag() {
     let document = public_document();
@@ -257,7 +264,7 @@ fn every_operation_lists_the_common_errors() {
 }
 
 /// Schemas of bodies without required keys.
-const FREE: [&str; 5] = [
+const WITHOUT_REQUIRED_KEYS: [&str; 5] = [
     "ConversationsRequest",
     "FreshProofRequest",
     "PasskeyChangeRequest",
@@ -269,24 +276,23 @@ const FREE: [&str; 5] = [
 fn required_keys_of_bodies_are_listed() {
     let document = public_document();
     let mismatches = SchemaMismatches { document: &document, messages: Vec::new() };
-    let mut free = Vec::new();
+    let mut schemas_without_required_keys = Vec::new();
 
     each_operation(&document, |name, operation| {
         let schema = &operation["requestBody"]["content"]["application/json"]["schema"];
         if schema.is_null() {
             return;
         }
-        let (known, required) = mismatches.keys(schema);
-        assert!(required.iter().all(|it| known.contains_key(it)), "{name}: {required:?}");
+        let ObjectKeys { schemas, required } = mismatches.keys(schema);
+        assert!(required.iter().all(|it| schemas.contains_key(it)), "{name}: {required:?}");
         if required.is_empty() {
-            let schema_name = schema["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
-            free.push(schema_name.to_owned());
+            schemas_without_required_keys.push(schema_name(schema).unwrap().to_owned());
         }
     });
 
-    free.sort();
-    free.dedup();
-    assert_eq!(free, FREE);
+    schemas_without_required_keys.sort();
+    schemas_without_required_keys.dedup();
+    assert_eq!(schemas_without_required_keys, WITHOUT_REQUIRED_KEYS);
 }
 
 #[test]
@@ -323,7 +329,7 @@ fn the_admin_routes_have_their_own_document() {
 
 #[test]
 fn every_body_has_an_example() {
-    let bodies: Vec<_> = both_documents().iter().flat_map(bodies).collect();
+    let bodies: Vec<_> = both_documents().iter().flat_map(json_bodies).collect();
 
     let without_example: Vec<_> = bodies
         .iter()
@@ -340,7 +346,7 @@ fn examples_fit_their_schemas() {
     for document in both_documents() {
         let mut mismatches = SchemaMismatches { document: &document, messages: Vec::new() };
 
-        for (name, body) in bodies(&document) {
+        for (name, body) in json_bodies(&document) {
             if let Some(example) = body.get("example") {
                 mismatches.check_value(&body["schema"], example, &name);
             }

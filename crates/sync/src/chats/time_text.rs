@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde::de::IntoDeserializer;
 use serde::de::value::{Error, StrDeserializer};
 
-/// Number of fractional digits of a second that clients preserve, and that they
-/// read.
+/// Maximum number of fractional digits of a second that clients preserve.
 const MAX_DIGITS: usize = 7;
+/// Maximum number of fractional digits of a second that clients read.
 const MAX_PARSED_DIGITS: usize = 16;
-/// Prefix of the year before the first.
+/// Start of the times in the year before the first, which clients do not know.
 const YEAR_ZERO: &str = "0000";
 
 /// Time, and its text.
@@ -26,8 +26,8 @@ pub(super) struct TimeText<'a> {
 
 impl<'a> TimeText<'a> {
     pub(super) fn parse(text: Cow<'a, str>) -> Option<Self> {
-        let at = time(&text)?;
-        let is_canonical = zone(&text, MAX_DIGITS) == Some("Z") && !text.starts_with(YEAR_ZERO);
+        let at = parse_time(&text)?;
+        let is_canonical = zone_of(&text, MAX_DIGITS) == Some("Z") && !text.starts_with(YEAR_ZERO);
         let text = if is_canonical { text } else { in_utc(&text, at).into() };
         Some(Self { at, text })
     }
@@ -38,26 +38,25 @@ pub(super) fn is_readable(text: &str) -> bool {
     // In UTC its year could be outside of the range of clients.
     let is_at_limit = ["0001-01-01", "9999-12-31"].iter().any(|it| text.starts_with(it));
     let has_readable_zone =
-        zone(text, MAX_PARSED_DIGITS).is_some_and(|it| it.len() <= 1 || !is_at_limit);
-    has_readable_zone && !text.starts_with(YEAR_ZERO) && time(text).is_some()
+        zone_of(text, MAX_PARSED_DIGITS).is_some_and(|it| it.len() <= 1 || !is_at_limit);
+    has_readable_zone && !text.starts_with(YEAR_ZERO) && parse_time(text).is_some()
 }
 
-fn time(text: &str) -> Option<Timestamp> {
+fn parse_time(text: &str) -> Option<Timestamp> {
     let deserializer: StrDeserializer<'_, Error> = text.into_deserializer();
     Timestamp::deserialize(deserializer).ok()
 }
 
-/// Formats the time with `Z`, and with its original fraction of a
-/// second: zones differ by whole minutes.
+/// Formats a time with `Z`, and with the fraction of a second that `text` has: zones differ by
+/// whole minutes.
 fn in_utc(text: &str, at: Timestamp) -> String {
     let (head, tail) = text.split_once('.').unwrap_or((text, ""));
-    let digits = tail.bytes().take_while(u8::is_ascii_digit).count();
-    let (fraction, zone) = tail.split_at_checked(digits).unwrap_or_default();
-    if digits == 0 {
+    let (fraction, zone) = split_digits(tail);
+    if fraction.is_empty() {
         return at.to_string();
     }
 
-    let whole_second = time(&format!("{head}{zone}"));
+    let whole_second = parse_time(&format!("{head}{zone}"));
     // Beyond the range of clients, it is their first or last instant.
     let Some(whole_second) = whole_second.filter(|it| *it != at) else { return at.to_string() };
 
@@ -72,7 +71,7 @@ fn in_utc(text: &str, at: Timestamp) -> String {
 /// Returns the zone, which may be empty, of `2026-08-01T09:14:02` with at most
 /// `max_digits` fractional digits; `None` if the text has another form. Values are
 /// checked elsewhere.
-fn zone(text: &str, max_digits: usize) -> Option<&str> {
+fn zone_of(text: &str, max_digits: usize) -> Option<&str> {
     const FORM: &[u8] = b"0000-00-00T00:00:00";
 
     let (head, tail) = text.split_at_checked(FORM.len())?;
@@ -88,18 +87,24 @@ fn zone(text: &str, max_digits: usize) -> Option<&str> {
     }
 
     let zone = match tail.strip_prefix('.') {
-        Some(fraction) => {
-            let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-            if !(1..=max_digits).contains(&digits) {
+        Some(fraction_and_zone) => {
+            let (fraction, zone) = split_digits(fraction_and_zone);
+            if !(1..=max_digits).contains(&fraction.len()) {
                 return None;
             }
-            fraction.get(digits..)?
+            zone
         }
         None => tail,
     };
     let is_offset = zone.len() == "+00:00".len() && zone.starts_with(['+', '-']);
 
     (is_offset || ["", "Z"].contains(&zone)).then_some(zone)
+}
+
+/// Splits a text after the digits that it begins with.
+fn split_digits(text: &str) -> (&str, &str) {
+    let end = text.bytes().take_while(u8::is_ascii_digit).count();
+    text.split_at_checked(end).unwrap_or_default()
 }
 
 #[cfg(test)]
