@@ -19,6 +19,12 @@ use crate::routing::target::Target;
 use crate::rules::{ApiKeyBudget, GroupRules};
 use crate::tools::UpstreamTool;
 
+/// Cost of a token at the rates of the fake model: a thousandth of a credit.
+const TOKEN: i64 = 1_000;
+/// Tokens of the prompt `Good day`: four characters are a token, and the message counts four.
+const PROMPT_TOKENS: i64 = 6;
+
+/// Response that reports a hundred tokens.
 const ANSWER: &str = r#"{"choices":[{"message":{"content":"Hi"}}],
     "usage":{"prompt_tokens":40,"completion_tokens":60}}"#;
 
@@ -80,17 +86,18 @@ async fn a_call_without_a_cap_has_only_that_of_the_operator() {
 #[tokio::test]
 async fn a_limited_call_is_capped_and_settled_with_its_usage() {
     let env = TestEnv::new(Script::Full(ANSWER)).with_rules(rules_with_hourly_limit(3));
+
     drop(send(&env, caller(), r#","max_tokens":9000"#).await.unwrap());
 
-    // Four characters are a token, and the message itself counts four.
-    assert_eq!(env.requests()[0].prompt, 6);
-    let cap = OutputCap { tokens: 2994, name: Some(CapName::MaxTokens) };
+    assert_eq!(env.requests()[0].prompt, PROMPT_TOKENS);
+    // Three credits are 3,000 tokens.
+    let cap = OutputCap { tokens: 3_000 - PROMPT_TOKENS, name: Some(CapName::MaxTokens) };
     assert_eq!(env.call().max_output, Some(cap));
     let [settlement] = env.settlements().try_into().unwrap();
     assert_eq!(settlement.lines[0].amount, Micros::credits(3));
-    assert_eq!(settlement.spent, Micros(100_000));
+    assert_eq!(settlement.spent, Micros(100 * TOKEN));
     let usage = settlement.usage.unwrap();
-    assert_eq!(usage.spent, Micros(100_000));
+    assert_eq!(usage.spent, Micros(100 * TOKEN));
     assert_eq!(usage.outcome, CallOutcome::Completed);
 }
 
@@ -116,8 +123,8 @@ async fn each_upstream_tool_is_reserved_and_charged_even_if_unused() {
         outcomes.push((answer.is_ok(), env.settlements().first().map(|it| it.spent)));
     }
 
-    // ANSWER reports a hundred tokens; a reservation for them must fit, too.
-    let spent = Micros::credits(14).plus(Micros(100_000));
+    // A reservation for the tokens must fit, too.
+    let spent = Micros::credits(14).plus(Micros(100 * TOKEN));
     assert_eq!(outcomes, [(false, None), (true, Some(spent))]);
 }
 
@@ -135,6 +142,7 @@ async fn a_failed_call_without_cost_releases_its_reservation() {
 
 #[tokio::test]
 async fn a_stream_whose_reader_leaves_is_settled_by_its_streamed_tokens() {
+    const CHUNK_TOKENS: i64 = 3;
     let chunk = "data: {\"choices\":[{\"delta\":{\"content\":\"twelve chars\"}}]}\n\n";
     let frames: Vec<_> = vec![Ok(pass(chunk)), Ok(pass(chunk))];
     let env =
@@ -149,7 +157,7 @@ async fn a_stream_whose_reader_leaves_is_settled_by_its_streamed_tokens() {
     drop(answer);
 
     let [settlement] = env.settlements().try_into().unwrap();
-    assert_eq!(settlement.spent, Micros((6 + 6) * 1000));
+    assert_eq!(settlement.spent, Micros((PROMPT_TOKENS + 2 * CHUNK_TOKENS) * TOKEN));
     let usage = settlement.usage.unwrap();
     assert_eq!(usage.outcome, CallOutcome::Abandoned);
     assert!(usage.estimated);
@@ -170,8 +178,9 @@ async fn hidden_tokens_are_charged() {
     drop(futures_util::StreamExt::collect::<Vec<_>>(answer).await);
 
     let [settlement] = env.settlements().try_into().unwrap();
-    assert_eq!(settlement.spent, Micros(5_010_000));
-    assert_eq!(settlement.hidden(), Micros(2_010_000));
+    assert_eq!(settlement.spent, Micros((10 + 5_000) * TOKEN));
+    // Hidden tokens are charged beyond the three credits that were reserved.
+    assert_eq!(settlement.hidden(), Micros((10 + 5_000 - 3_000) * TOKEN));
 }
 
 #[tokio::test]
