@@ -10,6 +10,7 @@ use crate::fakes::turns::{
     with_search,
 };
 use crate::fakes::{Script, TestEnv};
+use crate::routing::catalogue::ModelCatalogue;
 use crate::routing::target::Target;
 use crate::tools::UpstreamTool;
 use crate::tools::web_search::SearchResult;
@@ -29,30 +30,50 @@ fn body_with_tools(tools: &Value) -> Value {
     body
 }
 
+/// Returns a catalogue of a model that searches for five credits, and its fallback.
+fn with_priced_search() -> ModelCatalogue {
+    let model = Target {
+        upstream_tools: vec![upstream_tool("web_search", 5)],
+        fallbacks: vec!["second".to_owned()],
+        ..entry("first")
+    };
+    catalogue_of(vec![model, entry("second")])
+}
+
 #[tokio::test]
-async fn an_upstream_tool_is_run_only_if_it_is_priced() {
-    let searches = vec![upstream_tool("web_search", 5)];
-    let fallbacks = vec!["second".to_owned()];
-    let first = Target { upstream_tools: searches, fallbacks, ..entry("first") };
-    let catalogue_of_two = || catalogue_of(vec![first.clone(), entry("second")]);
-    let tools = json!([{ "type": "function" }, { "type": "web_search" }]);
-    let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Full(ANSWER)]);
+async fn an_upstream_tool_without_a_price_is_refused() {
+    let env = TestEnv::new(Script::Full(ANSWER));
+    let tools = json!([{ "type": "web_search" }, { "type": "mcp" }]);
 
-    let unpriced = json!([{ "type": "web_search" }, { "type": "mcp" }]);
-    let refusal =
-        full_answer(&env, catalogue_of_two(), &body_with_tools(&unpriced)).await.unwrap_err();
-    let err = full_answer(&env, catalogue_of_two(), &body_with_tools(&tools)).await.unwrap_err();
-    full_answer(&env, catalogue_of_two(), &body_with_tools(&tools)).await.unwrap();
+    let err = full_answer(&env, with_priced_search(), &body_with_tools(&tools)).await.unwrap_err();
 
-    let AssistantError::Invalid(violations) = refusal else { panic!("{refusal:?}") };
+    let AssistantError::Invalid(violations) = err else { panic!("{err:?}") };
     let [violation] = violations.as_slice() else { panic!("{violations:?}") };
     assert_eq!(violation.field, "tools[1].type");
     assert_eq!(violation.code, "tool_not_allowed");
-    assert_eq!(err, AssistantError::UpstreamFailed);
-    // The fallback may not run it, and is not called.
-    assert_eq!(env.calls().len(), 2);
-    assert_eq!(env.calls()[1].body["tools"], tools);
+    assert_eq!(env.calls().len(), 0);
+}
+
+#[tokio::test]
+async fn an_upstream_tool_with_a_price_is_run_and_charged() {
+    let env = TestEnv::new(Script::Full(ANSWER));
+    let tools = json!([{ "type": "function" }, { "type": "web_search" }]);
+
+    full_answer(&env, with_priced_search(), &body_with_tools(&tools)).await.unwrap();
+
+    assert_eq!(env.calls()[0].body["tools"], tools);
     assert_eq!(env.usage_records()[0].spent, Micros::credits(5).plus(Micros(33_000)));
+}
+
+#[tokio::test]
+async fn a_fallback_that_may_not_run_the_tool_is_not_called() {
+    let env = TestEnv::with_scripts(vec![Script::Fails(DOWN), Script::Full(ANSWER)]);
+    let tools = json!([{ "type": "web_search" }]);
+
+    let err = full_answer(&env, with_priced_search(), &body_with_tools(&tools)).await.unwrap_err();
+
+    assert_eq!(err, AssistantError::UpstreamFailed);
+    assert_eq!(called_models(&env), ["first"]);
 }
 
 #[tokio::test]
