@@ -12,8 +12,12 @@ use super::visitor::{ADA, Visitor, sign_in, sign_up_with_role, start_with_admin}
 use super::{FORM, HTML, form};
 
 on_both_databases!(
-    an_account_opens_its_own_pages_and_not_the_console,
-    a_page_leads_to_the_sign_in_and_back,
+    an_account_opens_its_own_pages,
+    a_session_of_the_account_does_not_open_the_console,
+    only_an_administrator_signs_in_to_the_console,
+    a_page_leads_to_the_sign_in,
+    a_wrong_password_is_not_repeated_on_the_page,
+    a_sign_in_leads_back_to_pages_of_the_server_alone,
     a_form_requires_the_csrf_token_and_the_same_site,
     pages_are_open_to_the_roles_of_their_routes,
     forms_are_open_to_the_roles_of_their_routes,
@@ -33,51 +37,58 @@ async fn with_admin(database: TestDatabase) -> TestApp {
     start_with_admin(TestConfig::on(database)).await
 }
 
-async fn an_account_opens_its_own_pages_and_not_the_console(database: TestDatabase) {
+async fn an_account_opens_its_own_pages(database: TestDatabase) {
+    let app = with_admin(database).await;
+    app.sign_up("bob@example.org").await;
+    let bob = Visitor::sign_in(&app, "account", "bob@example.org").await;
+
+    let account_page = bob.get("/account").await;
+    let sessions_page = bob.get("/account/sessions").await.text();
+
+    assert_eq!(account_page.status, 200);
+    assert!(account_page.text().contains("bob@example.org"), "{}", account_page.text());
+    assert!(sessions_page.contains("The server’s computer (127.0.0.1)"), "{sessions_page}");
+}
+
+/// Not even an administrator who signed in to the account opens the console.
+async fn a_session_of_the_account_does_not_open_the_console(database: TestDatabase) {
     let app = with_admin(database).await;
     app.sign_up("bob@example.org").await;
 
-    let bob = Visitor::sign_in(&app, "account", "bob@example.org").await;
-    let ada = Visitor::sign_in(&app, "account", ADA).await;
-    let response =
-        sign_in(&app, "admin", &[("email", "bob@example.org"), ("password", PASSWORD)]).await;
-    let console = Visitor::sign_in(&app, "admin", ADA).await;
+    for email in ["bob@example.org", ADA] {
+        let visitor = Visitor::sign_in(&app, "account", email).await;
 
-    assert_eq!(bob.get("/account").await.status, 200);
-    assert!(bob.get("/account").await.text().contains("bob@example.org"));
-    let sessions = bob.get("/account/sessions").await.text();
-    assert!(sessions.contains("The server’s computer (127.0.0.1)"), "{sessions}");
-    assert_eq!(response.status, 403);
-    assert_eq!(response.header("set-cookie"), None);
-    // Signing in to the account never opens the console, even for an administrator.
-    for visitor in [&bob, &ada] {
         let page = visitor.get("/admin").await;
         assert_eq!(page.status, 303);
         assert_eq!(page.header("location"), Some("admin/login"));
-        let api = app.anonymous();
+
         let cookie = [("cookie", visitor.cookie.as_str())];
-        let session = api.send("GET", "/api/admin/session", &cookie, b"").await;
+        let session = app.anonymous().send("GET", "/api/admin/session", &cookie, b"").await;
         assert_eq!(session.refusal(), (401, "unauthorized"));
     }
-    assert_eq!(console.get("/admin").await.status, 200);
-    assert_eq!(console.get("/account").await.status, 200);
 }
 
-async fn a_page_leads_to_the_sign_in_and_back(database: TestDatabase) {
+async fn only_an_administrator_signs_in_to_the_console(database: TestDatabase) {
     let app = with_admin(database).await;
+    app.sign_up("bob@example.org").await;
 
-    let location_after_sign_in = async |next: &str| {
-        let fields = [("email", ADA), ("password", PASSWORD), ("next", next)];
-        sign_in(&app, "admin", &fields).await.header("location").map(str::to_owned)
-    };
+    let credentials = [("email", "bob@example.org"), ("password", PASSWORD)];
+    let refusal = sign_in(&app, "admin", &credentials).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    assert_eq!(refusal.status, 403);
+    assert_eq!(refusal.header("set-cookie"), None);
+    assert_eq!(ada.get("/admin").await.status, 200);
+    assert_eq!(ada.get("/account").await.status, 200);
+}
+
+async fn a_page_leads_to_the_sign_in(database: TestDatabase) {
+    let app = with_admin(database).await;
 
     let to_browser = app.anonymous().send("GET", "/admin/users?search=ada", &[HTML], b"").await;
     let to_program = app.anonymous().send("GET", "/admin/users", &[], b"").await;
     let login_path = "/admin/login?next=%2Fadmin%2Fusers";
     let login_page = app.anonymous().send("GET", login_path, &[HTML], b"").await;
-    let wrong_password = [("email", ADA), ("password", "wrong horse battery")];
-    let refusal = sign_in(&app, "admin", &wrong_password).await;
-    let location = location_after_sign_in("/admin/users?search=ada").await;
 
     let login_location = "../admin/login?next=%2Fadmin%2Fusers%3Fsearch%3Dada";
     assert_eq!(to_browser.status, 303);
@@ -86,12 +97,32 @@ async fn a_page_leads_to_the_sign_in_and_back(database: TestDatabase) {
     assert_eq!(login_page.status, 200);
     let login_text = login_page.text();
     assert!(login_text.contains("name=\"next\" value=\"/admin/users\""), "{login_text}");
+}
+
+async fn a_wrong_password_is_not_repeated_on_the_page(database: TestDatabase) {
+    let app = with_admin(database).await;
+
+    let wrong_password = [("email", ADA), ("password", "wrong horse battery")];
+    let refusal = sign_in(&app, "admin", &wrong_password).await;
+
     assert_eq!(refusal.status, 401);
-    let refusal_text = refusal.text();
-    assert!(refusal_text.contains("The email address or password is wrong"), "{refusal_text}");
-    assert!(!refusal_text.contains("wrong horse"), "{refusal_text}");
-    assert_eq!(location.as_deref(), Some("../admin/users?search=ada"));
-    for own in ["/admin/settings/Server:Name", "/admin/models/Ai:Providers:vendor%2Fsmall%202"] {
+    let text = refusal.text();
+    assert!(text.contains("The email address or password is wrong"), "{text}");
+    assert!(!text.contains("wrong horse"), "{text}");
+}
+
+async fn a_sign_in_leads_back_to_pages_of_the_server_alone(database: TestDatabase) {
+    let app = with_admin(database).await;
+    let location_after_sign_in = async |next: &str| {
+        let fields = [("email", ADA), ("password", PASSWORD), ("next", next)];
+        sign_in(&app, "admin", &fields).await.header("location").map(str::to_owned)
+    };
+
+    for own in [
+        "/admin/users?search=ada",
+        "/admin/settings/Server:Name",
+        "/admin/models/Ai:Providers:vendor%2Fsmall%202",
+    ] {
         assert_eq!(location_after_sign_in(own).await, Some(format!("..{own}")));
     }
     for foreign in [
