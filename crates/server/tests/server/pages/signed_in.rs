@@ -50,11 +50,11 @@ async fn an_account_opens_its_own_pages(database: TestDatabase) {
     assert!(sessions_page.contains("The server’s computer (127.0.0.1)"), "{sessions_page}");
 }
 
-/// Not even an administrator who signed in to the account opens the console.
 async fn a_session_of_the_account_does_not_open_the_console(database: TestDatabase) {
     let app = with_admin(database).await;
     app.sign_up("bob@example.org").await;
 
+    // Nor does that of an administrator.
     for email in ["bob@example.org", ADA] {
         let visitor = Visitor::sign_in(&app, "account", email).await;
 
