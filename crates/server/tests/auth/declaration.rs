@@ -10,6 +10,11 @@ use super::{log_out, refresh, refresh_token, sign_in};
 
 const REQUIRED: &str = "LocalAuth__RequireBusinessDeclaration";
 
+/// Types of customers on the wire.
+const UNDECLARED: i32 = 0;
+const BUSINESS: i32 = 1;
+const CONSUMER: i32 = 2;
+
 on_both_databases!(only_signing_in_works_before_the_declaration);
 
 fn declaration() -> Value {
@@ -61,10 +66,10 @@ async fn only_signing_in_works_before_the_declaration(database: TestDatabase) {
 
     // The same token was refused before.
     assert_eq!(ada.get("/api/ai/templates").await.status, 200);
-    let me = ada.get("/auth/me").await.body;
-    assert_eq!(me["requiresBusinessProfile"], false);
-    assert_eq!(me["customerType"], 1);
-    assert_eq!(me["companyName"], "Ada & Co");
+    let declared_account = ada.get("/auth/me").await.body;
+    assert_eq!(declared_account["requiresBusinessProfile"], false);
+    assert_eq!(declared_account["customerType"], BUSINESS);
+    assert_eq!(declared_account["companyName"], "Ada & Co");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -97,16 +102,16 @@ async fn an_incomplete_declaration_is_rejected() {
 async fn registration_requires_the_declaration() {
     let app = TestConfig::on(TestDatabase::sqlite()).with(REQUIRED, true).start().await;
 
-    for (body, refused) in [
-        (registration(0, None), Some("customerType")),
-        (registration(1, None), Some("companyName")),
-        (registration(1, Some("  ")), Some("companyName")),
-        (registration(1, Some("Ada & Co")), None),
-        (registration(2, None), None),
+    for (body, refused_field) in [
+        (registration(UNDECLARED, None), Some("customerType")),
+        (registration(BUSINESS, None), Some("companyName")),
+        (registration(BUSINESS, Some("  ")), Some("companyName")),
+        (registration(BUSINESS, Some("Ada & Co")), None),
+        (registration(CONSUMER, None), None),
     ] {
         let response = app.anonymous().post("/auth/register", &body).await;
 
-        match refused {
+        match refused_field {
             Some(field) => {
                 assert_eq!(response.refusal(), (400, "validation_failed"), "{body}");
                 assert_eq!(response.body["errors"][0]["field"], field, "{body}");
@@ -119,7 +124,7 @@ async fn registration_requires_the_declaration() {
 #[tokio::test(flavor = "multi_thread")]
 async fn consumers_need_no_declaration() {
     let app = TestConfig::on(TestDatabase::sqlite()).with(REQUIRED, true).start().await;
-    let bob = registration(2, Some("not kept"));
+    let bob = registration(CONSUMER, Some("not kept"));
     app.anonymous().post("/auth/register", &bob).await;
 
     let email = bob["email"].as_str().expect("an address");
@@ -129,6 +134,6 @@ async fn consumers_need_no_declaration() {
     assert_eq!(envelope.body["user"]["requiresBusinessProfile"], false);
     assert_eq!(client.get("/api/ai/templates").await.status, 200);
     let me = client.get("/auth/me").await.body;
-    assert_eq!(me["customerType"], 2);
+    assert_eq!(me["customerType"], CONSUMER);
     assert_eq!(me.get("companyName"), None);
 }

@@ -13,12 +13,14 @@ use crate::person::{Person, START, at, changes, item, run, todo};
 
 pia_testkit::contract! {
     a_reset_leaves_only_the_highest_stamp,
+    a_missing_account_is_not_reset,
     a_reset_makes_a_plain_account_of_an_encrypted_one,
     items_are_counted_and_listed,
     chats_are_listed_page_by_page,
     events_are_listed_and_swept,
 }
 
+/// Resets a person's data. Returns false if there is no such account.
 pub(crate) async fn reset(person: &Person, second: u64) -> bool {
     let admin_store = SqlSyncAdminStore::new(person.db.clone());
     admin_store.reset(person.user, at(second), SideEffects::default()).await.unwrap()
@@ -27,21 +29,25 @@ pub(crate) async fn reset(person: &Person, second: u64) -> bool {
 async fn a_reset_leaves_only_the_highest_stamp(db: Database) {
     let person = Person::of(db).await;
     person.push(50, vec![todo(1, 5), todo(2, 5)]).await;
-    let before = person.reader.head(person.user).await.unwrap().unwrap();
+    let head_before = person.reader.head(person.user).await.unwrap().unwrap();
 
     assert!(reset(&person, 20).await);
 
-    let after = person.reader.head(person.user).await.unwrap().unwrap();
+    let head_after = person.reader.head(person.user).await.unwrap().unwrap();
     assert_eq!(person.since(START).await, []);
-    assert!(after.last_stamp > before.last_stamp);
-    assert!(after.version > before.version);
-    assert_ne!(after.epoch, before.epoch);
+    assert!(head_after.last_stamp > head_before.last_stamp);
+    assert!(head_after.version > head_before.version);
+    assert_ne!(head_after.epoch, head_before.epoch);
 
     let push = person.push(30, vec![todo(1, 5)]).await;
-    assert!(push.last_stamp > after.last_stamp);
+    assert!(push.last_stamp > head_after.last_stamp);
     assert!(push.conflicts.is_empty());
+}
 
+async fn a_missing_account_is_not_reset(db: Database) {
+    let person = Person::of(db).await;
     person.leave().await;
+
     assert!(!reset(&person, 60).await);
 }
 
@@ -49,11 +55,11 @@ async fn a_reset_makes_a_plain_account_of_an_encrypted_one(db: Database) {
     let person = Person::of(db).await;
     person.push(10, vec![todo(1, 5)]).await;
     person.encrypt().await;
-    let refused = person.apply(changes(20, vec![todo(2, 5)])).await;
+    let outcome_while_encrypted = person.apply(changes(20, vec![todo(2, 5)])).await;
 
     reset(&person, 30).await;
 
-    assert_eq!(refused, ApplyOutcome::EncryptedOnly);
+    assert_eq!(outcome_while_encrypted, ApplyOutcome::EncryptedOnly);
     person.push(40, vec![todo(2, 5)]).await;
 }
 
@@ -79,10 +85,11 @@ async fn items_are_counted_and_listed(db: Database) {
     );
     assert_eq!(first_page.len(), 2);
     assert_eq!(second_page.len(), 1);
-    let gone = first_page.iter().chain(&second_page).find(|it| it.deleted_at.is_some()).unwrap();
-    assert_eq!(gone.key, todo(2, 5).key);
-    assert_eq!(gone.size, 0);
-    assert_eq!(gone.deleted_at, Some(at(20)));
+    let mut listed_items = first_page.iter().chain(&second_page);
+    let tombstone = listed_items.find(|it| it.deleted_at.is_some()).unwrap();
+    assert_eq!(tombstone.key, todo(2, 5).key);
+    assert_eq!(tombstone.size, 0);
+    assert_eq!(tombstone.deleted_at, Some(at(20)));
 }
 
 async fn chats_are_listed_page_by_page(db: Database) {
@@ -106,13 +113,13 @@ async fn chats_are_listed_page_by_page(db: Database) {
     let first_page = admin_store.chats(person.user, None, 2).await.unwrap();
     let second_page = admin_store.chats(person.user, Some(first_page[1].id), 2).await.unwrap();
 
-    let listed: Vec<_> = first_page.iter().chain(&second_page).collect();
-    let ids: Vec<_> = listed.iter().map(|it| (it.id.as_u128(), it.encrypted, it.size)).collect();
-    assert_eq!(ids, [(0, false, 9), (1, true, 9), (2, false, 9)]);
-    assert_eq!(listed[2].deleted_at, Some(at(7)));
-    assert_eq!(listed[1].deleted_at, None);
-    assert_eq!(listed[0].stamp, at(10));
-    assert_eq!(listed[0].updated_at, at(5));
+    let chats: Vec<_> = first_page.iter().chain(&second_page).collect();
+    let rows: Vec<_> = chats.iter().map(|it| (it.id.as_u128(), it.encrypted, it.size)).collect();
+    assert_eq!(rows, [(0, false, 9), (1, true, 9), (2, false, 9)]);
+    assert_eq!(chats[2].deleted_at, Some(at(7)));
+    assert_eq!(chats[1].deleted_at, None);
+    assert_eq!(chats[0].stamp, at(10));
+    assert_eq!(chats[0].updated_at, at(5));
 }
 
 async fn events_are_listed_and_swept(db: Database) {

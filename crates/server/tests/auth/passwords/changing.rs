@@ -29,9 +29,9 @@ async fn a_change_ends_the_other_sessions_and_notifies_the_owner(database: TestD
 
     let response = ada.post(PATH, &change(PASSWORD, NEW)).await;
 
-    let nothing_else = json!({ "success": true, "appPasswords": 0, "apiKeys": 0 });
+    let no_credentials = json!({ "success": true, "appPasswords": 0, "apiKeys": 0 });
     assert_eq!(response.status, 200);
-    assert_eq!(response.body, nothing_else);
+    assert_eq!(response.body, no_credentials);
     assert_eq!(ada.get("/auth/me").await.status, 200, "the session goes on");
     assert_eq!(other_session.get("/auth/me").await.refusal(), (401, "unauthorized"));
 
@@ -50,14 +50,15 @@ async fn a_change_reports_other_credentials_and_revokes_them_on_request(database
     let app_password = created_body["appPassword"].as_str().expect("an app password");
     let script = api_key_client(&app, &ada).await;
 
-    let changed = ada.post(PATH, &change(PASSWORD, NEW)).await;
-    assert_eq!(changed.body, json!({ "success": true, "appPasswords": 1, "apiKeys": 1 }));
+    let change_response = ada.post(PATH, &change(PASSWORD, NEW)).await;
+    assert_eq!(change_response.body, json!({ "success": true, "appPasswords": 1, "apiKeys": 1 }));
     assert_eq!(sign_in(&app.anonymous(), ADA, app_password).await.status, 200);
     assert_eq!(script.get("/api/ai/templates").await.status, 200);
 
-    let body = json!({ "currentPassword": NEW, "newPassword": PASSWORD, "revokeAppAccess": true });
-    let revoked = ada.post(PATH, &body).await;
-    assert_eq!(revoked.body, json!({ "success": true, "appPasswords": 0, "apiKeys": 0 }));
+    let mut revoking_change = change(NEW, PASSWORD);
+    revoking_change["revokeAppAccess"] = json!(true);
+    let revoking_response = ada.post(PATH, &revoking_change).await;
+    assert_eq!(revoking_response.body, json!({ "success": true, "appPasswords": 0, "apiKeys": 0 }));
 
     let response = sign_in(&app.anonymous(), ADA, app_password).await;
     assert_eq!(response.refusal(), (401, "invalid_credentials"));
@@ -134,9 +135,10 @@ async fn missing_fields_and_other_types_of_a_change_are_reported_by_field() {
             assert_eq!(field_errors(&response), [(field, code)]);
         }
     }
-    let nothing = ada.post(PATH, &json!({})).await;
+
+    let response = ada.post(PATH, &json!({})).await;
     assert_eq!(
-        field_errors(&nothing),
+        field_errors(&response),
         [("currentPassword", "required"), ("newPassword", "required")]
     );
 }
@@ -149,9 +151,14 @@ async fn of_concurrent_changes_one_succeeds() {
     let bodies: Vec<_> = passwords.iter().map(|it| change(PASSWORD, it)).collect();
     let responses = join_all(bodies.iter().map(|it| ada.post(PATH, it))).await;
 
-    let chosen: Vec<_> = responses.iter().zip(&passwords).filter(|it| it.0.status == 200).collect();
-    assert_eq!(chosen.len(), 1);
-    assert_eq!(sign_in(&app.anonymous(), ADA, chosen[0].1).await.status, 200);
+    let accepted_passwords: Vec<_> = responses
+        .iter()
+        .zip(&passwords)
+        .filter(|(response, _)| response.status == 200)
+        .map(|(_, password)| password)
+        .collect();
+    let [password] = accepted_passwords.try_into().expect("one accepted change");
+    assert_eq!(sign_in(&app.anonymous(), ADA, password).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
