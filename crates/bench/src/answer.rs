@@ -54,7 +54,9 @@ impl ResponseReader {
     /// Parses the received bytes and returns the response once it is complete.
     pub(crate) fn push(&mut self, piece: &[u8]) -> Result<Option<Response>, Malformed> {
         self.buffer.extend_from_slice(piece);
-        while self.step()? {}
+        while let Some(next) = self.parse_part()? {
+            self.next = next;
+        }
         if !matches!(self.next, Next::Done) {
             return Ok(None);
         }
@@ -69,21 +71,21 @@ impl ResponseReader {
         matches!(self.next, Next::Head) && self.buffer.is_empty()
     }
 
-    /// Parses the next part, if it is buffered completely.
-    fn step(&mut self) -> Result<bool, Malformed> {
-        let next = match self.next {
-            Next::Done => return Ok(false),
-            Next::Head => self.head()?,
-            Next::Sized(0) => Some(Next::Done),
-            Next::Sized(remaining) => self.sized(remaining)?,
-            Next::ChunkSize => self.chunk_size()?,
-            Next::Chunk(size) => self.chunk(size)?,
+    /// Parses the next part and returns the state after it; `None` if the part is not buffered
+    /// completely, or the response is complete.
+    fn parse_part(&mut self) -> Result<Option<Next>, Malformed> {
+        match self.next {
+            Next::Done => Ok(None),
+            Next::Head => self.head(),
+            Next::Sized(0) => Ok(Some(Next::Done)),
+            Next::Sized(remaining) => self.sized(remaining),
+            Next::ChunkSize => self.chunk_size(),
+            Next::Chunk(size) => self.chunk(size),
             Next::Trailer => {
-                self.line()?.map(|line| if line.is_empty() { Next::Done } else { Next::Trailer })
+                let line = self.line()?;
+                Ok(line.map(|it| if it.is_empty() { Next::Done } else { Next::Trailer }))
             }
-        };
-        self.next = next.unwrap_or(self.next);
-        Ok(next.is_some())
+        }
     }
 
     fn head(&mut self) -> Result<Option<Next>, Malformed> {

@@ -3,6 +3,7 @@
 //! Claims, retries and their delays are decided by `OutboxSender` of `outbox`; here
 //! are only the polling, the concurrency and the shutdown.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -63,24 +64,33 @@ impl OutboxWorker {
     /// Delivers all mails that are due, or as many as the relay takes. When
     /// stopped, the worker finishes the deliveries in flight.
     async fn run_once(&self, stop: &CancellationToken) -> Result<(), Unavailable> {
-        if self.deliver_one(stop).await? {
-            let deliveries = (0..CONCURRENCY).map(|_| async {
-                while self.deliver_one(stop).await? {}
-                Ok(())
-            });
+        // Further deliveries begin only if there are mails, and a relay that takes them.
+        if self.deliver_one(stop).await?.is_continue() {
+            let deliveries = (0..CONCURRENCY).map(|_| self.deliver_due(stop));
             join_all(deliveries).await.into_iter().collect::<Result<(), Unavailable>>()?;
         }
         self.sender.rest().await
     }
 
-    /// Delivers one mail. Returns whether to continue with another.
-    async fn deliver_one(&self, stop: &CancellationToken) -> Result<bool, Unavailable> {
+    /// Delivers one mail after the other, until none is due or the relay is away.
+    async fn deliver_due(&self, stop: &CancellationToken) -> Result<(), Unavailable> {
+        loop {
+            if self.deliver_one(stop).await?.is_break() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Delivers the next mail, unless stopped. Breaks if no other can be delivered now.
+    async fn deliver_one(&self, stop: &CancellationToken) -> Result<ControlFlow<()>, Unavailable> {
         if stop.is_cancelled() {
-            return Ok(false);
+            return Ok(ControlFlow::Break(()));
         }
         Ok(match self.sender.deliver_next().await? {
-            DeliveryOutcome::Nothing | DeliveryOutcome::RelayAway => false,
-            DeliveryOutcome::Sent | DeliveryOutcome::Postponed | DeliveryOutcome::Abandoned => true,
+            DeliveryOutcome::Nothing | DeliveryOutcome::RelayAway => ControlFlow::Break(()),
+            DeliveryOutcome::Sent | DeliveryOutcome::Postponed | DeliveryOutcome::Abandoned => {
+                ControlFlow::Continue(())
+            }
         })
     }
 }

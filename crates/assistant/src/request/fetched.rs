@@ -109,7 +109,7 @@ impl<'de> Visitor<'de> for AddressVisitor {
         let mut at = 0_usize;
         while let Some(value) = seq.next_element::<&'de RawValue>()? {
             if let Some(inner) = address_in_value(value, self.rule, self.depth) {
-                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                IgnoredAny.visit_seq(seq)?;
                 return Ok(Some(format!("[{at}]{inner}")));
             }
             at += 1;

@@ -10,7 +10,7 @@ use std::fmt;
 use bytes::Bytes;
 use pia_json::Members;
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -211,7 +211,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for First<'a> {
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
                 let first_choice = seq.next_element()?;
-                while seq.next_element::<serde::de::IgnoredAny>()?.is_some() {}
+                IgnoredAny.visit_seq(seq)?;
                 Ok(First(first_choice))
             }
         }

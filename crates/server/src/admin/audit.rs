@@ -42,7 +42,12 @@ impl AuditServices {
 
     /// Chains what waits first, so that the checkpoint covers all entries.
     async fn checkpoint(&self) -> Result<String, AdminError> {
-        while self.chain.extend().await? > 0 {}
+        loop {
+            let chained_entries = self.chain.extend().await?;
+            if chained_entries == 0 {
+                break;
+            }
+        }
         let checkpoint = self.chain.checkpoint().await?.ok_or(AdminError::NoAuditEntries)?;
         Ok(checkpoint.to_json() + "\n")
     }
