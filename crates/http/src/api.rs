@@ -35,7 +35,7 @@ pub struct Api {
     pub browsers: BrowserRedirects,
     /// Synchronisation of devices.
     pub sync: SyncApi,
-    /// Stored chats.
+    /// Chats that users store on the server.
     pub chats: Chats,
     /// Keys of encrypted accounts, and their devices.
     pub e2ee: E2ee,
@@ -55,13 +55,13 @@ pub struct Api {
     pub assignments: AssignmentsApi,
     /// Connectors, and the pods that are connected with their tokens.
     pub connectors: Connectors,
-    /// Tools of these pods.
+    /// Tools of the pods that are connected.
     pub tools: ToolPlane,
-    /// Audit log.
+    /// Audit log that administrators read and verify.
     pub audit: Arc<dyn AuditLog>,
-    /// Time for which its entries are stored.
+    /// Time for which entries of the audit log are stored.
     pub audit_retention: LiveSetting<Duration>,
-    /// Clock of its verification.
+    /// Clock of the verification of the audit log.
     pub clock: Arc<dyn Clock>,
     /// Reports on answers.
     pub feedback: Feedback,

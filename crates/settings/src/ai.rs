@@ -31,7 +31,7 @@ use super::snapshot::Effect;
 const MIN_TIMEOUT: Duration = Duration::from_millis(100);
 const MAX_TIMEOUT: Duration = Duration::from_hours(1);
 
-/// Upstream models.
+/// Configuration of upstream models and of their calls.
 #[derive(Debug, Clone)]
 pub struct Ai {
     /// Models, and the modes that they serve.

@@ -63,9 +63,9 @@ pub struct Config {
     pub environment: Environment,
     /// Base of relative paths.
     pub dir: PathBuf,
-    /// Addresses of the server.
+    /// Public URL, listening address and TLS of the server.
     pub server: ServerConfig,
-    /// Database.
+    /// Database that stores all data.
     pub database: DatabaseConfig,
     /// Tokens and sessions.
     pub jwt: Jwt,
@@ -81,19 +81,19 @@ pub struct Config {
     pub license: License,
     /// Set-up of a server without a licence.
     pub setup: SetupConfig,
-    /// Identity providers.
+    /// Identity providers that accounts sign in with.
     pub oauth: OAuth,
-    /// OpenAPI document.
+    /// Publication of the OpenAPI document.
     pub open_api: OpenApi,
-    /// Metrics.
+    /// Access to `/metrics`.
     pub metrics: MetricsConfig,
-    /// Log output.
+    /// Level and format of the log.
     pub logging: Logging,
-    /// Upstream models.
+    /// Upstream models, and limits of their calls.
     pub ai: Ai,
-    /// Knowledge bases.
+    /// Ingestion and searches of knowledge bases.
     pub knowledge: KnowledgeConfig,
-    /// Assignments.
+    /// Workflow engine and limits of assignments.
     pub operators: OperatorsConfig,
     /// Mail relay and sender.
     pub smtp: Smtp,
@@ -119,7 +119,7 @@ pub struct Config {
 pub struct MigrationConfig {
     /// Database, and the roles that migrate it.
     pub database: MigrationTargets,
-    /// Log output.
+    /// Level and format of the log.
     pub logging: Logging,
     /// Notices for the operator, each worth a warning in the log.
     pub notices: Vec<Notice>,
@@ -128,7 +128,7 @@ pub struct MigrationConfig {
 /// Configuration of the preparation of a pod.
 #[derive(Debug, Clone)]
 pub struct ProvisionConfig {
-    /// Database.
+    /// Database that the connector is stored in.
     pub database: DatabaseConfig,
     /// File of the licence, for its features.
     pub license: License,
@@ -137,7 +137,7 @@ pub struct ProvisionConfig {
 /// Configuration of administration from the command line.
 #[derive(Debug, Clone)]
 pub struct AdminConfig {
-    /// Database.
+    /// Database that is administered.
     pub database: DatabaseConfig,
     /// Keys that seal audit entries and emails.
     pub encryption: Encryption,

@@ -29,7 +29,7 @@ pub enum GroupCommand {
     Rename {
         /// Group to rename.
         group: String,
-        /// New name.
+        /// Name of the group from now on.
         name: String,
     },
     /// Deletes a group.

@@ -30,7 +30,7 @@ pub enum KbCommand {
     Rename {
         /// Base to rename.
         base: String,
-        /// New name.
+        /// Name of the base from now on.
         name: String,
     },
     /// Deletes a base with its documents.
@@ -42,14 +42,14 @@ pub enum KbCommand {
     Share {
         /// Base to share.
         base: String,
-        /// Groups.
+        /// Names or ids of the groups.
         groups: Vec<String>,
     },
     /// Stores the files of a folder as documents.
     Import {
         /// Base to store them in.
         base: String,
-        /// Folder.
+        /// Folder whose files are stored.
         folder: PathBuf,
     },
     /// Writes the files of all documents into a folder.

@@ -23,7 +23,7 @@ const DEFAULT_MODEL: &str = "bge-m3";
 /// Minimum length of the ingest key.
 const MIN_KEY_CHARS: usize = 16;
 
-/// Knowledge bases.
+/// Configuration of knowledge bases.
 #[derive(Debug, Clone)]
 pub struct KnowledgeConfig {
     /// Vector store and embedder; `None` if knowledge is off.
@@ -49,9 +49,9 @@ pub struct KnowledgeConfig {
 /// Vector store and embedder.
 #[derive(Debug, Clone)]
 pub struct KnowledgeStores {
-    /// Vector store.
+    /// Store of the vectors of chunks.
     pub vectors: VectorTarget,
-    /// Embedder.
+    /// Model that computes these vectors.
     pub embedder: EmbedderConfig,
     /// Timeout of a call of a model.
     pub timeout: Duration,

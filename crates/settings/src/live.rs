@@ -44,7 +44,7 @@ pub struct SettingChanges {
     pub reloaded: Vec<String>,
     /// Changes that take effect at the next start.
     pub restart_only: Vec<String>,
-    /// New notices.
+    /// Notices that the previous settings did not have.
     pub notices: Vec<Notice>,
 }
 

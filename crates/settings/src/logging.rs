@@ -6,7 +6,7 @@ use super::error::Reason;
 use super::section::Section;
 use super::setting::{Setting, choice};
 
-/// Log output.
+/// Level and format of the log.
 #[derive(Debug, Clone)]
 pub struct Logging {
     /// Minimum level, in the syntax of `tracing` filters.

@@ -22,10 +22,10 @@ const MICROSOFT: &str = "https://login.microsoftonline.com";
 const MIN_TIMEOUT: Duration = Duration::from_millis(100);
 const MAX_TIMEOUT: Duration = Duration::from_mins(1);
 
-/// Identity providers.
+/// Configuration of sign-ins at identity providers.
 #[derive(Debug, Clone)]
 pub struct OAuth {
-    /// Configured providers.
+    /// Configured providers, and the timeout of their responses.
     pub providers: ProvidersSettings,
 }
 

@@ -21,10 +21,10 @@ const MINUTE: Duration = Duration::from_mins(1);
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
-/// Assignments.
+/// Configuration of assignments.
 #[derive(Debug, Clone)]
 pub struct OperatorsConfig {
-    /// Settings; `None` if assignments are off.
+    /// Engine that runs their steps; `None` if assignments are off.
     pub engine: Option<EngineConfig>,
     /// Limits of assignments.
     pub assignments: AssignmentSettings,
@@ -36,12 +36,12 @@ pub struct OperatorsConfig {
     pub allows_private_mcp_servers: bool,
 }
 
-/// Workflow engine.
+/// Workflow engine that runs the steps of assignments.
 #[derive(Debug, Clone)]
 pub enum EngineConfig {
     /// Engine over the server's database.
     Embedded,
-    /// Temporal server.
+    /// Engine of a Temporal server.
     Temporal(WorkflowServer),
 }
 
@@ -50,9 +50,9 @@ pub enum EngineConfig {
 pub struct WorkflowServer {
     /// Host and port.
     pub address: String,
-    /// Namespace.
+    /// Namespace that contains the workflows.
     pub namespace: String,
-    /// Task queue.
+    /// Task queue that workers of this server poll.
     pub task_queue: String,
     /// True if the connection is encrypted.
     pub is_tls: bool,

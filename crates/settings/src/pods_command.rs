@@ -15,7 +15,7 @@ pub enum PodsCommand {
     List,
     /// Revokes the tokens of a connector.
     Revoke {
-        /// Connector.
+        /// Connector whose tokens are revoked.
         connector: ConnectorId,
     },
     /// Ends a connected pod.

@@ -15,7 +15,7 @@ const ISSUE_TOKEN: &str = "`--provision-pod issue-token` needs --connector GUID 
 pub enum ProvisionCommand {
     /// Creates a connector with a token.
     Create {
-        /// Name.
+        /// Name of the connector.
         name: String,
         /// Groups that it is granted to.
         groups: Vec<GroupId>,
@@ -24,7 +24,7 @@ pub enum ProvisionCommand {
     },
     /// Creates a further token of a connector.
     IssueToken {
-        /// Connector.
+        /// Connector that the token is for.
         connector: ConnectorId,
     },
 }

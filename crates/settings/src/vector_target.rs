@@ -13,11 +13,11 @@ const EMBEDDED: &str = "embedded:";
 pub enum VectorTarget {
     /// Engine within this process, with its files in this folder.
     Embedded(PathBuf),
-    /// Qdrant server.
+    /// Engine of a Qdrant server.
     Server {
         /// URL of its gRPC port.
         endpoint: String,
-        /// API key.
+        /// API key of the server; `None` if it requires none.
         key: Option<Secret<String>>,
     },
 }

@@ -91,15 +91,15 @@ pub struct EffectiveLimit {
 /// Effective settings of a user, and the objects that they come from.
 #[derive(Debug)]
 pub struct EffectiveSettings {
-    /// The user.
+    /// User whose settings these are.
     pub member: GroupMember,
-    /// Their group.
+    /// Group that the user is in.
     pub group: Group,
-    /// The group's policy.
+    /// Client policy of the group.
     pub policy: AssignedPolicy,
     /// Personas and plugins of the user's next pull.
     pub published: CatalogueSnapshot,
-    /// The group's settings.
+    /// Permissions and limits of the group's members.
     pub settings: GroupSettings,
 }
 
