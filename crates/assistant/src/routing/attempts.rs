@@ -119,19 +119,10 @@ impl Attempts {
         entries.get(id.unwrap_or(UNNAMED)).cloned().unwrap_or_default()
     }
 
-    /// Returns the counts by the id of the catalogue entry (`default` for `Ai`
-    /// and `Ai:Modes` themselves) and outcome.
-    pub fn counts(&self) -> Vec<(String, AttemptOutcome, u64)> {
-        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut counts = Vec::new();
-
-        for (label, entry) in &*entries {
-            for (outcome, count) in &entry.counts {
-                counts.push((label.clone(), *outcome, *count));
-            }
-        }
-
-        counts
+    /// Returns the attempts by the id of the catalogue entry, which is `default` for `Ai` and
+    /// `Ai:Modes` themselves.
+    pub fn by_entry(&self) -> BTreeMap<String, EntryAttempts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -174,13 +165,10 @@ mod tests {
         attempts.count(&target, AttemptOutcome::from_error(&refusal(500)));
         attempts.count(&target, AttemptOutcome::Answered);
 
-        let target_id = "default".to_owned();
-        let expected = [
-            (target_id.clone(), AttemptOutcome::Answered, 1),
-            (target_id, AttemptOutcome::Failed, 2),
-        ];
-        assert_eq!(attempts.counts(), expected);
-        assert_eq!(attempts.of_entry(None).last, Some(AttemptOutcome::Answered));
+        let counts = [(AttemptOutcome::Answered, 1), (AttemptOutcome::Failed, 2)].into();
+        let entry_attempts = EntryAttempts { counts, last: Some(AttemptOutcome::Answered) };
+        assert_eq!(attempts.of_entry(None), entry_attempts);
+        assert_eq!(attempts.by_entry(), [("default".to_owned(), entry_attempts)].into());
         assert_eq!(attempts.of_entry(Some("other")), EntryAttempts::default());
     }
 }

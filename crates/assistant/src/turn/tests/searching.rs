@@ -49,12 +49,8 @@ fn used_search_keys(env: &TestEnv) -> Vec<String> {
 
 /// Returns the counts of the search, by outcome.
 fn search_counts(attempts: &Attempts) -> Vec<(&'static str, u64)> {
-    attempts
-        .counts()
-        .into_iter()
-        .filter(|(entry, ..)| entry == "web")
-        .map(|(_, outcome, count)| (outcome.name(), count))
-        .collect()
+    let counts = attempts.of_entry(Some("web")).counts;
+    counts.into_iter().map(|(outcome, count)| (outcome.name(), count)).collect()
 }
 
 /// Returns a catalogue of a model whose searches have these limits.
