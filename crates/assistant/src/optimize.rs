@@ -128,7 +128,7 @@ impl Optimize {
             violations.push(Violation::new("text", "required", "The text is missing."));
         }
 
-        let task = task(request, &mut violations);
+        let task = parse_task(request, &mut violations);
         if !violations.is_empty() {
             return Err(AssistantError::Invalid(violations));
         }
@@ -153,7 +153,7 @@ fn usable_text(completion: Option<Completion>) -> Option<String> {
 /// Returns the task: a built-in template, or else the user's instructions. An
 /// unknown template without instructions is an error and not the default: the
 /// user would get another text than requested without knowing why.
-fn task(request: &OptimizeRequest, violations: &mut Vec<Violation>) -> OptimizeTask {
+fn parse_task(request: &OptimizeRequest, violations: &mut Vec<Violation>) -> OptimizeTask {
     let template = non_blank(request.template.as_ref());
     if let Some(prompt) = template.and_then(built_in) {
         return OptimizeTask::BuiltIn(prompt);

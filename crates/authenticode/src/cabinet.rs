@@ -78,7 +78,7 @@ impl<'a> SignedCabinet<'a> {
         if number_at(file, CHECKSUM, 4)? != 0 || number_at(file, NUMBER_IN_SET, 2)? != 0 {
             return Err(CabinetError::Malformed("its header"));
         }
-        if bytes(file, RESERVE_SIZES, RESERVED.len())? != RESERVED {
+        if bytes_at(file, RESERVE_SIZES, RESERVED.len())? != RESERVED {
             return Err(CabinetError::Malformed("its reserved data"));
         }
 
@@ -99,11 +99,11 @@ impl<'a> SignedCabinet<'a> {
 
         let signed_parts = [
             MAGIC,
-            bytes(file, SIGNED_FROM, NUMBER_IN_SET - SIGNED_FROM)?,
-            bytes(file, SIGNED_AGAIN_FROM, offset - SIGNED_AGAIN_FROM)?,
+            bytes_at(file, SIGNED_FROM, NUMBER_IN_SET - SIGNED_FROM)?,
+            bytes_at(file, SIGNED_AGAIN_FROM, offset - SIGNED_AGAIN_FROM)?,
         ];
 
-        Ok(Self { signed_parts, signature: bytes(file, offset, length)? })
+        Ok(Self { signed_parts, signature: bytes_at(file, offset, length)? })
     }
 
     /// Returns the digest of the signed parts.
@@ -116,7 +116,8 @@ impl<'a> SignedCabinet<'a> {
     }
 }
 
-fn bytes(file: &[u8], offset: usize, length: usize) -> Result<&[u8], CabinetError> {
+/// Returns a range of the file's bytes.
+fn bytes_at(file: &[u8], offset: usize, length: usize) -> Result<&[u8], CabinetError> {
     offset
         .checked_add(length)
         .and_then(|end| file.get(offset..end))
@@ -125,7 +126,7 @@ fn bytes(file: &[u8], offset: usize, length: usize) -> Result<&[u8], CabinetErro
 
 /// Returns the little-endian number of up to four bytes at an offset.
 fn number_at(file: &[u8], offset: usize, length: usize) -> Result<u32, CabinetError> {
-    let bytes = bytes(file, offset, length)?;
+    let bytes = bytes_at(file, offset, length)?;
     Ok(bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte)))
 }
 

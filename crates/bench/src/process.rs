@@ -68,7 +68,8 @@ impl Process {
     pub(crate) fn cpu(&self) -> Outcome<Duration> {
         let text = fs::read_to_string(format!("/proc/{}/stat", self.child.id()))
             .map_err(|err| self.failed(&format!("is gone ({err})")))?;
-        let ticks = ticks(&text).ok_or_else(|| self.failed("has CPU times that cannot be read"))?;
+        let ticks =
+            parse_ticks(&text).ok_or_else(|| self.failed("has CPU times that cannot be read"))?;
         Ok(TICK * ticks)
     }
 
@@ -132,7 +133,7 @@ pub(crate) fn own_memory(name: &str) -> Outcome<f64> {
 
 /// Parses user and system time from `/proc/PID/stat`. The name in brackets
 /// before them may contain spaces and brackets.
-fn ticks(stat: &str) -> Option<u32> {
+fn parse_ticks(stat: &str) -> Option<u32> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace().skip(11);
     let user: u32 = fields.next()?.parse().ok()?;
@@ -154,8 +155,8 @@ mod tests {
     fn cpu_time_is_the_sum_of_user_and_system_time() {
         let stat = "42 (a (strange) name) S 1 2 3 4 5 6 7 8 9 10 110 23 7 8 20 0 4 0 99";
 
-        assert_eq!(ticks(stat), Some(133));
-        assert_eq!(ticks("42 (cut off) S 1 2"), None);
+        assert_eq!(parse_ticks(stat), Some(133));
+        assert_eq!(parse_ticks("42 (cut off) S 1 2"), None);
     }
 
     #[test]

@@ -152,9 +152,9 @@ impl Changes {
             }
             "emails" | "emails.value" => {
                 let scim_type = if is_unassigned(value) { "mutability" } else { "invalidValue" };
-                let address = address(value)
+                let email = address(value)
                     .ok_or_else(|| invalid(scim_type, "The email address is required."))?;
-                changes.push(ScimUserChange::Email(address.to_owned()));
+                changes.push(ScimUserChange::Email(email.to_owned()));
             }
             _ => {}
         }

@@ -257,8 +257,8 @@ connection_trait! {
             documents: i64,
             bytes: i64,
         ) -> Result<Option<KnowledgeQuota>, DbError> {
-            let month = month(write.change.at);
-            let usage = self.group_usage(write.owner, month, write.defaults).await?;
+            let current_month = month(write.change.at);
+            let usage = self.group_usage(write.owner, current_month, write.defaults).await?;
             Ok(usage.exceeded_quota(documents, bytes))
         }
 

@@ -114,7 +114,7 @@ fn document(number: usize) -> String {
     let mut sample = Sample::new(number + 1);
     let mut text = String::new();
     for at in 1..=WORDS {
-        let word = word(sample.rank(VOCABULARY));
+        let word = word_of_rank(sample.rank(VOCABULARY));
 
         let end = if at % WORDS_OF_PARAGRAPH == 0 {
             ".\n\n"
@@ -134,11 +134,11 @@ fn document(number: usize) -> String {
 /// Returns a question of words that documents have.
 fn question(number: usize) -> String {
     let mut sample = Sample::new(usize::MAX - number);
-    (0..WORDS_OF_QUESTION).map(|_| word(sample.rank(VOCABULARY)) + " ").collect()
+    (0..WORDS_OF_QUESTION).map(|_| word_of_rank(sample.rank(VOCABULARY)) + " ").collect()
 }
 
 /// Returns the word of a rank.
-fn word(rank: u32) -> String {
+fn word_of_rank(rank: u32) -> String {
     let mut sample = Sample::new(rank as usize + 77);
     let syllables = 1 + sample.below(4);
     let mut syllable = || {

@@ -58,7 +58,7 @@ impl Points {
             else {
                 return Err("no such point".into());
             };
-            let terms = terms(&mut Sample::new(at + 1_000), TERMS_OF_CHUNK);
+            let terms = draw_terms(&mut Sample::new(at + 1_000), TERMS_OF_CHUNK);
             Ok(VectorPoint { chunk: *chunk, base: *base, dense: self.dense(at), terms })
         };
         range.map(point).collect()
@@ -68,7 +68,7 @@ impl Points {
         let question = |at: usize| {
             let mut sample = Sample::new(usize::MAX - at);
             let dense = self.near(&mut sample);
-            DenseQuestion { dense, terms: terms(&mut sample, TERMS_OF_QUESTION) }
+            DenseQuestion { dense, terms: draw_terms(&mut sample, TERMS_OF_QUESTION) }
         };
         (0..number).map(question).collect()
     }
@@ -103,7 +103,7 @@ impl Points {
         for (at, chunk) in self.chunks.iter().enumerate().take(range.end).skip(range.start) {
             let dense = self.dense(at);
             for (found, question) in nearest.iter_mut().zip(questions) {
-                let similarity = similarity(&dense, &question.dense);
+                let similarity = dot_product(&dense, &question.dense);
                 let place = found.partition_point(|it| it.0 >= similarity);
                 if place < NEAREST {
                     found.insert(place, (similarity, *chunk));
@@ -129,14 +129,15 @@ impl Points {
 
 /// Returns a vector with the length 1.
 pub(super) fn unit(mut vector: Vec<f32>) -> Vec<f32> {
-    let length = similarity(&vector, &vector).sqrt();
+    let length = dot_product(&vector, &vector).sqrt();
     for it in &mut vector {
         *it /= length;
     }
     vector
 }
 
-fn similarity(a: &[f32], b: &[f32]) -> f32 {
+/// Returns the dot product of two vectors, which is the similarity of vectors of length 1.
+fn dot_product(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0.0; LANES];
     for (a_lanes, b_lanes) in a.chunks_exact(LANES).zip(b.chunks_exact(LANES)) {
         for (sum, (x, y)) in sums.iter_mut().zip(a_lanes.iter().zip(b_lanes)) {
@@ -146,7 +147,7 @@ fn similarity(a: &[f32], b: &[f32]) -> f32 {
     sums.iter().sum()
 }
 
-fn terms(sample: &mut Sample, number: usize) -> Vec<TermWeight> {
+fn draw_terms(sample: &mut Sample, number: usize) -> Vec<TermWeight> {
     let mut terms: Vec<u32> = (0..number).map(|_| sample.rank(VOCABULARY)).collect();
     terms.sort_unstable();
     terms.dedup();

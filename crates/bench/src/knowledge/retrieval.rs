@@ -66,7 +66,7 @@ pub(super) fn measure(
             let [resident, anonymous] = memory()?;
             figures.record(ALL, Metric::Resident, resident - before[0]);
             figures.record(ALL, Metric::Anonymous, anonymous - before[1]);
-            let recall = recall(runtime, &store, &points, &questions)?;
+            let recall = measure_recall(runtime, &store, &points, &questions)?;
             figures.record(ALL, Metric::Recall, recall);
         }
 
@@ -160,7 +160,7 @@ fn scopes(
 }
 
 /// Returns the share of the nearest chunks that the store finds by dense vectors.
-fn recall(
+fn measure_recall(
     runtime: &Runtime,
     store: &EmbeddedVectors,
     points: &Points,

@@ -201,7 +201,7 @@ struct GroupDetail {
 
 async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> {
     let user = page.user();
-    let is_admin = is_admin(page);
+    let loads_policies = is_admin(page);
     let search = page.query("search");
     let order = super::users::member_order(page);
     let request = page.sorted_paging(order.is_by_text())?;
@@ -209,7 +209,7 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
     page.run(|api| async move {
         let entry = api.groups.find(id).await?;
         let filter = MemberFilter { group: Some(id), search, order, ..MemberFilter::default() };
-        let policies = if is_admin { api.client_policies.list().await? } else { Vec::new() };
+        let policies = if loads_policies { api.client_policies.list().await? } else { Vec::new() };
         Ok::<_, HttpError>(GroupDetail {
             entry,
             members: api.groups.members(filter, request).await?,

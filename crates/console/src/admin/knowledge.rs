@@ -64,13 +64,13 @@ fn is_admin(page: &PageContext) -> bool {
 }
 
 /// Returns the bases that the caller manages.
-fn access(page: &PageContext) -> BaseAccess {
+fn access_of_caller(page: &PageContext) -> BaseAccess {
     if is_admin(page) { BaseAccess::Server } else { BaseAccess::Group(page.caller.group) }
 }
 
 /// Returns a base, as the caller may manage it.
 fn base_ref(page: &PageContext, id: Uuid) -> BaseRef {
-    BaseRef { access: access(page), id: KnowledgeBaseId(id) }
+    BaseRef { access: access_of_caller(page), id: KnowledgeBaseId(id) }
 }
 
 /// Finds a base that the caller manages.
@@ -108,7 +108,7 @@ async fn submit(page: &PageContext, form: &FormFields) -> Result<KnowledgeBase, 
 }
 
 async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiError> {
-    let access = access(page);
+    let access = access_of_caller(page);
     let bases = page.run(|api| async move { api.knowledge.documents.bases(access).await }).await?;
     let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
     let mut section = Section::new("bases", "");

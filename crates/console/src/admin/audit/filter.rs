@@ -31,7 +31,7 @@ impl SearchedEntries {
     /// Returns the entries that the query of a request selects.
     pub(super) async fn requested(page: &PageContext) -> Result<Self, ApiError> {
         let action = page.query("action").trim().to_owned();
-        let action_field = action_field(page, &action);
+        let action_field = new_action_field(page, &action);
         let PersonFilter { user, field: person_field, .. } = PersonFilter::requested(page).await?;
         let since = DayFilter::requested(page, "since", SINCE);
         let until = DayFilter::requested(page, "until", UNTIL);
@@ -86,7 +86,7 @@ fn entries_query(page: &PageContext) -> String {
 }
 
 /// Returns the selection of an action. Links may name one that this version does not have.
-fn action_field(page: &PageContext, selected: &str) -> Field {
+fn new_action_field(page: &PageContext, selected: &str) -> Field {
     let unknown = (!selected.is_empty() && !ACTIONS.contains(&selected)).then_some(selected);
     let actions = ACTIONS.iter().copied().chain(unknown).map(|it| (it, it));
     let options = std::iter::once(("", page.t(ALL_ACTIONS))).chain(actions);
