@@ -60,7 +60,7 @@ fn world_of(capacity: usize) -> World {
     World { factors, stored, keys, caller_cache, session_ref }
 }
 
-fn world() -> World {
+fn new_world() -> World {
     world_of(20)
 }
 
@@ -80,7 +80,7 @@ impl World {
 
 #[tokio::test]
 async fn a_key_is_created_and_its_owner_is_emailed() {
-    let world = world();
+    let world = new_world();
     let options = ApiKeyOptions {
         expires_at: Some(NOW + Duration::from_secs(1)),
         weekly_credits: Some(7),
@@ -105,7 +105,7 @@ async fn a_key_is_created_and_its_owner_is_emailed() {
 
 #[tokio::test]
 async fn without_a_valid_proof_no_key_is_created() {
-    let world = world();
+    let world = new_world();
 
     let silent = world.keys.create(world.session_ref, named("a"), None).await;
     let refusal = world.keys.create(world.session_ref, named("a"), Some(proof("a guess"))).await;
@@ -118,7 +118,7 @@ async fn without_a_valid_proof_no_key_is_created() {
 
 #[tokio::test]
 async fn all_violations_are_reported_at_once() {
-    let refusal = world()
+    let refusal = new_world()
         .create(ApiKeyOptions {
             name: None,
             scopes: Some(vec!["everything".to_owned()]),
@@ -142,7 +142,8 @@ async fn all_violations_are_reported_at_once() {
 #[tokio::test]
 async fn a_name_is_one_short_line_and_scopes_match_exactly() {
     for (name, code) in [("  ", "required"), ("a\nb", "invalid"), (&*"ß".repeat(65), "too_long")] {
-        let Err(CreateApiKeyError::Invalid(violations)) = world().create(named(name)).await else {
+        let Err(CreateApiKeyError::Invalid(violations)) = new_world().create(named(name)).await
+        else {
             panic!("{name:?}")
         };
         assert_eq!(violations[0].field, "name");
@@ -162,8 +163,8 @@ async fn a_name_is_one_short_line_and_scopes_match_exactly() {
 async fn a_budget_is_limited_like_a_groups() {
     let with = |credits| ApiKeyOptions { weekly_credits: Some(credits), ..named("a") };
 
-    assert!(world().create(with(MAX_CREDITS)).await.is_ok());
-    let more = world().create(with(MAX_CREDITS + 1)).await;
+    assert!(new_world().create(with(MAX_CREDITS)).await.is_ok());
+    let more = new_world().create(with(MAX_CREDITS + 1)).await;
     assert!(matches!(more, Err(CreateApiKeyError::Invalid(_))));
 }
 
@@ -179,7 +180,7 @@ async fn the_error_at_the_maximum_has_the_limit() {
 
 #[tokio::test]
 async fn a_removed_key_is_invalid_at_once() {
-    let world = world();
+    let world = new_world();
     let key = world.create(named("a")).await.unwrap().entry.id;
     let key_ref = ApiKeyRef { user: world.session_ref.user, key };
     world.caller_cache.fresh(key_ref).await.unwrap();

@@ -92,7 +92,7 @@ struct World {
     session_ref: SessionRef,
 }
 
-fn world() -> World {
+fn new_world() -> World {
     let factors = Arc::<InMemoryFactors>::default();
     let memory = Arc::new(Memory { factors: Arc::clone(&factors), stored: Mutex::default() });
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
@@ -140,7 +140,7 @@ impl World {
 
 #[tokio::test]
 async fn an_app_password_is_created_and_its_owner_is_emailed() {
-    let world = world();
+    let world = new_world();
 
     let created = world.create(by_password(PASSWORD)).await.unwrap();
 
@@ -157,7 +157,7 @@ async fn an_app_password_is_created_and_its_owner_is_emailed() {
 
 #[tokio::test]
 async fn without_a_valid_proof_none_is_created() {
-    let world = world().with_factor();
+    let world = new_world().with_factor();
 
     let silent = world.create(None).await;
     let wrong = world.create(by_password("a guess")).await;
@@ -173,7 +173,7 @@ async fn without_a_valid_proof_none_is_created() {
 
 #[tokio::test]
 async fn a_recovery_code_is_a_valid_proof_once() {
-    let world = world().with_factor();
+    let world = new_world().with_factor();
 
     let created = world.create(by_recovery_code(CODE)).await;
     let again = world.create(by_recovery_code(CODE)).await;
@@ -186,7 +186,7 @@ async fn a_recovery_code_is_a_valid_proof_once() {
 
 #[tokio::test]
 async fn the_owner_is_emailed_about_a_recovery_code_as_proof() {
-    let world = world().with_factor();
+    let world = new_world().with_factor();
 
     world.create(by_recovery_code(CODE)).await.unwrap();
 
@@ -197,14 +197,14 @@ async fn the_owner_is_emailed_about_a_recovery_code_as_proof() {
 
 #[tokio::test]
 async fn a_factor_that_is_off_is_no_proof() {
-    let refusal = world().create(by_recovery_code(CODE)).await;
+    let refusal = new_world().create(by_recovery_code(CODE)).await;
 
     assert!(matches!(refusal, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
 }
 
 #[tokio::test]
 async fn guesses_at_the_proof_are_limited() {
-    let world = world();
+    let world = new_world();
     for _ in 0..10 {
         world.create(by_password("a guess")).await.unwrap_err();
     }
@@ -218,7 +218,7 @@ async fn guesses_at_the_proof_are_limited() {
 
 #[tokio::test]
 async fn an_account_has_at_most_twenty() {
-    let world = world();
+    let world = new_world();
     for _ in 0..20 {
         world.create(by_password(PASSWORD)).await.unwrap();
     }
@@ -238,7 +238,7 @@ async fn a_name_is_one_short_line() {
         (Some("a\0"), "invalid"),
         (Some(&*long_name), "too_long"),
     ] {
-        let world = world();
+        let world = new_world();
 
         let refusal =
             world.passwords.create(world.session_ref, name, Some(by_password(PASSWORD))).await;
@@ -254,7 +254,7 @@ async fn a_name_is_one_short_line() {
 
 #[tokio::test]
 async fn a_revoked_app_password_is_gone_and_the_cache_is_cleared() {
-    let world = world();
+    let world = new_world();
     let id = world.create(by_password(PASSWORD)).await.unwrap().entry.id;
     world.caller_cache.fresh(world.session_ref).await.unwrap();
 

@@ -21,7 +21,7 @@ struct World {
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn world() -> World {
+fn new_world() -> World {
     let mut ceremony = MockPasskeyCeremony::new();
     ceremony.expect_begin_registration().returning(|_, _| {
         Ok(Ceremony { options: "{}".to_owned(), state: Secret::new("a state".to_owned()) })
@@ -118,7 +118,7 @@ fn password(text: &str) -> ReauthProof {
 
 #[tokio::test]
 async fn the_password_authorises_adding_a_passkey() {
-    let mut world = world().with_passkeys(19);
+    let mut world = new_world().with_passkeys(19);
     let session_ref = world.session_ref;
     world.challenges.expect_open_registration().once().returning(
         move |user, authorization, _, effects| {
@@ -162,9 +162,9 @@ async fn a_recovery_code_authorises_adding_a_passkey_and_its_owner_is_emailed() 
 
 #[tokio::test]
 async fn a_wrong_or_consumed_proof_is_refused() {
-    let wrong = world().with_passkeys(0);
-    let spent = world().with_passkeys(0).opened(false);
-    let nothing_on = world().with_passkeys(0);
+    let wrong = new_world().with_passkeys(0);
+    let spent = new_world().with_passkeys(0).opened(false);
+    let nothing_on = new_world().with_passkeys(0);
     let code = ReauthProof::Factor(FactorAnswer::Code(secret("123456")));
 
     let session_ref = wrong.session_ref;
@@ -179,7 +179,7 @@ async fn a_wrong_or_consumed_proof_is_refused() {
 
 #[tokio::test]
 async fn an_account_with_a_password_requires_a_proof() {
-    let world = world().with_passkeys(0);
+    let world = new_world().with_passkeys(0);
 
     let session_ref = world.session_ref;
     let outcome = world.build().begin(session_ref, None).await;
@@ -190,7 +190,7 @@ async fn an_account_with_a_password_requires_a_proof() {
 #[tokio::test]
 async fn an_account_without_a_proof_requires_a_new_session() {
     for good in [true, false] {
-        let mut world = world().with_passkeys(0).without_password();
+        let mut world = new_world().with_passkeys(0).without_password();
         let session_ref = world.session_ref;
         world.challenges.expect_open_registration().once().returning(
             move |_, authorization, _, _| {
@@ -216,7 +216,7 @@ async fn an_account_without_a_proof_requires_a_new_session() {
 
 #[tokio::test]
 async fn a_twenty_first_is_refused() {
-    let world = world().with_passkeys(20);
+    let world = new_world().with_passkeys(20);
 
     let session_ref = world.session_ref;
     let outcome = world.build().begin(session_ref, Some(password(PASSWORD))).await;
@@ -227,7 +227,7 @@ async fn a_twenty_first_is_refused() {
 #[tokio::test]
 async fn without_a_ceremony_passkeys_are_off() {
     let off = || World { ceremony: None, ..world() }.build();
-    let session_ref = world().session_ref;
+    let session_ref = new_world().session_ref;
 
     let outcome = off().begin(session_ref, Some(password(PASSWORD))).await;
     let added = off().add(session_ref, &secret("token"), "Key", "right").await;
@@ -238,7 +238,7 @@ async fn without_a_ceremony_passkeys_are_off() {
 
 #[tokio::test]
 async fn a_passkey_is_added_with_its_email() {
-    let mut world = world();
+    let mut world = new_world();
     let session_ref = world.session_ref;
     world.store.expect_add().once().returning(move |change, new, max| {
         assert_eq!(change.user, session_ref.user);
@@ -292,7 +292,7 @@ async fn each_failure_has_its_error() {
         }),
     ];
     for (state, added, answer, is) in cases {
-        let world = world().answered(state, added);
+        let world = new_world().answered(state, added);
         let session_ref = world.session_ref;
 
         let err =
@@ -305,7 +305,7 @@ async fn each_failure_has_its_error() {
 #[tokio::test]
 async fn a_malformed_token_is_not_looked_up() {
     for token in ["", &"x".repeat(129)] {
-        let world = world();
+        let world = new_world();
         let session_ref = world.session_ref;
 
         let outcome = world.build().add(session_ref, &secret(token), "Key", "right").await;
@@ -316,7 +316,7 @@ async fn a_malformed_token_is_not_looked_up() {
 
 #[tokio::test]
 async fn a_passkey_is_removed_with_its_email() {
-    let mut world = world();
+    let mut world = new_world();
     let session_ref = world.session_ref;
     let own_passkey = entry(3);
     let id = own_passkey.id;

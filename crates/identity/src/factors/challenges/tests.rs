@@ -28,7 +28,7 @@ struct World {
 }
 
 /// Returns a world whose user's factor is on, with one recovery code left.
-async fn world() -> World {
+async fn new_world() -> World {
     let store = Arc::<InMemoryFactors>::default();
     let start = Timestamp::UNIX_EPOCH + Duration::from_secs(START_SECONDS);
     let clock = Arc::new(ManualClock::new(start));
@@ -82,7 +82,7 @@ fn is_wrong(outcome: &Result<Account, ChallengeError>) -> bool {
 
 #[tokio::test]
 async fn no_challenge_is_opened_if_the_credentials_changed_meanwhile() {
-    let world = world().await;
+    let world = new_world().await;
     world.store.set_meanwhile(Meanwhile::Changed);
 
     let refusal = world.challenges.challenge(&account(world.user)).await;
@@ -92,7 +92,7 @@ async fn no_challenge_is_opened_if_the_credentials_changed_meanwhile() {
 
 #[tokio::test]
 async fn a_code_meets_a_challenge_once() {
-    let world = world().await;
+    let world = new_world().await;
     let token = world.token().await;
 
     let met = world.meet(&token, world.code(0)).await;
@@ -106,7 +106,7 @@ async fn a_code_meets_a_challenge_once() {
 #[tokio::test]
 async fn a_clock_may_be_off_by_one_step_but_not_by_two() {
     for (steps, accepted) in [(-2, false), (-1, true), (0, true), (1, true), (2, false)] {
-        let world = world().await;
+        let world = new_world().await;
         let token = world.token().await;
 
         let met = world.meet(&token, world.code(steps)).await;
@@ -118,7 +118,7 @@ async fn a_clock_may_be_off_by_one_step_but_not_by_two() {
 
 #[tokio::test]
 async fn a_code_that_was_used_or_an_older_one_is_wrong() {
-    let world = world().await;
+    let world = new_world().await;
     let used_token = world.token().await;
     let token = world.token().await;
     world.meet(&used_token, world.code(0)).await.unwrap();
@@ -132,7 +132,7 @@ async fn a_code_that_was_used_or_an_older_one_is_wrong() {
 
 #[tokio::test]
 async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
-    let world = world().await;
+    let world = new_world().await;
     let phone_token = world.token().await;
     let laptop_token = world.token().await;
     let answer = || FactorAnswer::RecoveryCode(secret("k3v90 0qxz7 1bcde fghjk mnpqr"));
@@ -150,7 +150,7 @@ async fn a_recovery_code_meets_a_challenge_once_and_that_is_audited() {
 
 #[tokio::test]
 async fn a_challenge_lives_five_minutes() {
-    let world = world().await;
+    let world = new_world().await;
     let punctual_token = world.token().await;
     let late_token = world.token().await;
 
@@ -165,7 +165,7 @@ async fn a_challenge_lives_five_minutes() {
 
 #[tokio::test]
 async fn a_challenge_is_tried_five_times() {
-    let world = world().await;
+    let world = new_world().await;
     let token = world.token().await;
 
     for _ in 0..5 {
@@ -178,7 +178,7 @@ async fn a_challenge_is_tried_five_times() {
 
 #[tokio::test]
 async fn the_owner_is_warned_of_the_fifth_wrong_code_once_a_day() {
-    let world = world().await;
+    let world = new_world().await;
     let mut warned = Vec::new();
     for _ in 0..7 {
         let token = world.token().await;
@@ -194,7 +194,7 @@ async fn the_owner_is_warned_of_the_fifth_wrong_code_once_a_day() {
 
 #[tokio::test]
 async fn wrong_codes_delay_the_next_without_using_up_its_attempts() {
-    let world = world().await;
+    let world = new_world().await;
     let token = world.token().await;
     for _ in 0..5 {
         world.meet(&token, FactorAnswer::Code(secret("nonsense"))).await.unwrap_err();
@@ -212,7 +212,7 @@ async fn wrong_codes_delay_the_next_without_using_up_its_attempts() {
 
 #[tokio::test]
 async fn an_unknown_token_is_gone_and_counts_for_no_account() {
-    let world = world().await;
+    let world = new_world().await;
 
     for text in ["", "nonsense", &"x".repeat(10_000)] {
         assert!(is_gone(&world.meet(&secret(text), world.code(0)).await), "{text}");
@@ -223,7 +223,7 @@ async fn an_unknown_token_is_gone_and_counts_for_no_account() {
 
 #[tokio::test]
 async fn a_disabled_factor_meets_no_challenge() {
-    let world = world().await;
+    let world = new_world().await;
     let token = world.token().await;
     world.store.state().factor = None;
 
@@ -235,7 +235,7 @@ async fn a_disabled_factor_meets_no_challenge() {
 #[tokio::test]
 async fn a_correct_code_reseals_its_secret_after_a_key_change() {
     for is_key_changed in [false, true] {
-        let world = world().await;
+        let world = new_world().await;
         let token = world.token().await;
         let wrong_answer = FactorAnswer::Code(secret("nonsense"));
         world.store.state().key_changed = is_key_changed;
@@ -252,7 +252,7 @@ async fn a_correct_code_reseals_its_secret_after_a_key_change() {
 
 #[tokio::test]
 async fn only_a_hash_of_the_token_is_stored() {
-    let world = world().await;
+    let world = new_world().await;
 
     let token = world.token().await;
 

@@ -18,7 +18,7 @@ struct World {
     caller: CallerState,
 }
 
-fn world(store: Arc<InMemoryFactors>) -> World {
+fn new_world(store: Arc<InMemoryFactors>) -> World {
     let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH + Duration::from_hours(1)));
     let reauthenticator = Reauthenticator::new(store.proofs(Arc::<ManualClock>::clone(&clock)));
     let caller = CallerState::new(UserId::generate(), SessionId::generate());
@@ -31,7 +31,7 @@ fn by_password(text: &str) -> ReauthProof {
 
 #[tokio::test]
 async fn a_sign_in_of_the_last_ten_minutes_is_proof_enough() {
-    let world = world(Arc::default());
+    let world = new_world(Arc::default());
     world.store.state().proved_at = Some(world.clock.now());
 
     let at_once = world.reauthenticator.check(world.caller, None).await.unwrap();
@@ -48,7 +48,7 @@ async fn a_sign_in_of_the_last_ten_minutes_is_proof_enough() {
 
 #[tokio::test]
 async fn a_sign_in_with_an_app_password_is_no_proof() {
-    let world = world(Arc::default());
+    let world = new_world(Arc::default());
     world.store.state().proved_at = Some(world.clock.now());
     let program = CallerState { scope: SessionScope::Data, ..world.caller };
 
@@ -59,7 +59,7 @@ async fn a_sign_in_with_an_app_password_is_no_proof() {
 
 #[tokio::test]
 async fn a_recent_sign_in_of_a_browser_is_proof_and_an_old_one_is_not() {
-    let world = world(Arc::default());
+    let world = new_world(Arc::default());
     world.store.state().proved_at = Some(world.clock.now());
     let browsers = [SessionScope::Console, SessionScope::Account];
     let callers = browsers.map(|scope| CallerState { scope, ..world.caller });
@@ -76,7 +76,7 @@ async fn a_recent_sign_in_of_a_browser_is_proof_and_an_old_one_is_not() {
 
 #[tokio::test]
 async fn a_password_is_proof_and_a_wrong_one_is_counted() {
-    let world = world(Arc::default());
+    let world = new_world(Arc::default());
 
     let right = world.reauthenticator.require(world.caller, Some(by_password(PASSWORD))).await;
     let refusal = world.reauthenticator.require(world.caller, Some(by_password("guessed"))).await;
@@ -88,7 +88,7 @@ async fn a_password_is_proof_and_a_wrong_one_is_counted() {
 
 #[tokio::test]
 async fn a_proof_frees_its_session_from_further_ones_for_ten_minutes() {
-    let world = world(Arc::default());
+    let world = new_world(Arc::default());
     let prove = |text| world.reauthenticator.prove(world.caller, by_password(text));
 
     let wrong = prove("guessed").await;
@@ -107,7 +107,7 @@ async fn a_proof_frees_its_session_from_further_ones_for_ten_minutes() {
 
 #[tokio::test]
 async fn a_recovery_code_is_proof_once() {
-    let world = world(InMemoryFactors::with_factor_on());
+    let world = new_world(InMemoryFactors::with_factor_on());
     let code = factors::recovery_codes::fresh().unwrap().remove(0);
     let hash = factors::recovery_codes::hash(world.caller.user, &code).unwrap();
     world.store.state().codes = vec![hash];
@@ -123,7 +123,7 @@ async fn a_recovery_code_is_proof_once() {
 
 #[tokio::test]
 async fn without_a_factor_no_code_is_proof() {
-    let world = world(Arc::default());
+    let world = new_world(Arc::default());
     let code = FactorAnswer::Code(Secret::new("123456".to_owned()));
 
     let outcome = world.reauthenticator.check(world.caller, Some(ReauthProof::Factor(code))).await;

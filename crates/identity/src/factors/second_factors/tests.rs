@@ -22,7 +22,7 @@ struct World {
     session_ref: SessionRef,
 }
 
-fn world() -> World {
+fn new_world() -> World {
     let store = Arc::<InMemoryFactors>::default();
     let start = Timestamp::UNIX_EPOCH + Duration::from_secs(START);
     let clock = Arc::new(ManualClock::new(start));
@@ -73,7 +73,7 @@ impl World {
 
 #[tokio::test]
 async fn a_factor_is_on_after_its_first_code() {
-    let world = world();
+    let world = new_world();
     world.caller_cache.fresh(world.session_ref).await.unwrap();
 
     let enrolment = world.begin().await.unwrap();
@@ -92,7 +92,7 @@ async fn a_factor_is_on_after_its_first_code() {
 
 #[tokio::test]
 async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_stored() {
-    let world = world();
+    let world = new_world();
 
     let (_, codes) = world.enable().await;
 
@@ -107,7 +107,7 @@ async fn only_hashes_of_recovery_codes_and_a_sealed_secret_are_stored() {
 
 #[tokio::test]
 async fn a_wrong_code_enables_nothing_and_is_counted() {
-    let world = world();
+    let world = new_world();
     let enrolment = world.begin().await.unwrap();
     let code = world.code(&enrolment);
     let wrong_code = if code.expose() == "123456" { "654321" } else { "123456" };
@@ -123,7 +123,7 @@ async fn a_wrong_code_enables_nothing_and_is_counted() {
 
 #[tokio::test]
 async fn wrong_codes_are_limited_and_the_wait_is_reported() {
-    let world = world();
+    let world = new_world();
     let enrolment = world.begin().await.unwrap();
     for _ in 0..10 {
         world.factors.confirm(world.session_ref, secret("nonsense")).await.unwrap_err();
@@ -137,7 +137,7 @@ async fn wrong_codes_are_limited_and_the_wait_is_reported() {
 
 #[tokio::test]
 async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
-    let world = world();
+    let world = new_world();
     let without_enrolment = world.factors.confirm(world.session_ref, secret("123456")).await;
     let enrolment = world.begin().await.unwrap();
     world.clock.advance(Duration::from_mins(15));
@@ -150,7 +150,7 @@ async fn a_secret_waits_a_quarter_of_an_hour_for_its_code() {
 
 #[tokio::test]
 async fn a_second_enrolment_replaces_the_first() {
-    let world = world();
+    let world = new_world();
     let replaced_enrolment = world.begin().await.unwrap();
     let enrolment = world.begin().await.unwrap();
 
@@ -163,7 +163,7 @@ async fn a_second_enrolment_replaces_the_first() {
 
 #[tokio::test]
 async fn while_a_factor_is_on_no_other_can_be_enrolled() {
-    let world = world();
+    let world = new_world();
     let (enrolment, _) = world.enable().await;
 
     let outcome = world.begin().await;
@@ -175,7 +175,7 @@ async fn while_a_factor_is_on_no_other_can_be_enrolled() {
 
 #[tokio::test]
 async fn enrolment_fails_if_the_account_is_deleted_meanwhile() {
-    let world = world();
+    let world = new_world();
     world.store.set_meanwhile(Meanwhile::Deleted);
 
     let outcome = world.begin().await;
@@ -196,7 +196,7 @@ async fn assert_disables(world: &World, proof: ReauthProof, audited: &[&str], em
 
 #[tokio::test]
 async fn the_password_disables_the_factor() {
-    let world = world();
+    let world = new_world();
     world.enable().await;
 
     let proof = ReauthProof::Password(secret(PASSWORD));
@@ -205,7 +205,7 @@ async fn the_password_disables_the_factor() {
 
 #[tokio::test]
 async fn a_code_disables_the_factor() {
-    let world = world();
+    let world = new_world();
     let (enrolment, _) = world.enable().await;
 
     let proof = by_code(world.code(&enrolment));
@@ -214,7 +214,7 @@ async fn a_code_disables_the_factor() {
 
 #[tokio::test]
 async fn a_recovery_code_disables_the_factor_and_its_use_is_reported() {
-    let world = world();
+    let world = new_world();
     let (_, codes) = world.enable().await;
 
     let audited = ["recovery_code.used", "factor.disabled"];
@@ -224,7 +224,7 @@ async fn a_recovery_code_disables_the_factor_and_its_use_is_reported() {
 
 #[tokio::test]
 async fn a_wrong_proof_changes_nothing_and_is_counted() {
-    let world = world();
+    let world = new_world();
     let (_, codes) = world.enable().await;
     let long_code = "x".repeat(10_000);
     let wrong_proofs = [
@@ -250,7 +250,7 @@ async fn a_wrong_proof_changes_nothing_and_is_counted() {
 
 #[tokio::test]
 async fn a_code_that_was_used_proves_nothing_again() {
-    let world = world();
+    let world = new_world();
     let (enrolment, codes) = world.enable().await;
     let code = world.code(&enrolment);
     let proof = || by_code(code.clone());
@@ -267,7 +267,7 @@ async fn a_code_that_was_used_proves_nothing_again() {
 
 #[tokio::test]
 async fn the_owner_is_emailed_when_a_recovery_code_replaces_the_others() {
-    let world = world();
+    let world = new_world();
     let (_, codes) = world.enable().await;
 
     world.factors.regenerate_codes(world.session_ref, by_recovery_code(&codes[3])).await.unwrap();
@@ -280,7 +280,7 @@ async fn the_owner_is_emailed_when_a_recovery_code_replaces_the_others() {
 
 #[tokio::test]
 async fn an_authenticator_whose_key_is_lost_is_disabled_by_other_proofs() {
-    let world = world();
+    let world = new_world();
     let (enrolment, codes) = world.enable().await;
     world.store.lose_key();
 
@@ -295,7 +295,7 @@ async fn an_authenticator_whose_key_is_lost_is_disabled_by_other_proofs() {
 
 #[tokio::test]
 async fn enrolment_requires_the_accounts_password() {
-    let world = world();
+    let world = new_world();
 
     let without_password = world.factors.begin(world.session_ref, None).await;
     let wrong_password = world.factors.begin(world.session_ref, Some(secret("a guess"))).await;
@@ -308,7 +308,7 @@ async fn enrolment_requires_the_accounts_password() {
 
 #[tokio::test]
 async fn wrong_passwords_at_enrolment_are_limited() {
-    let world = world();
+    let world = new_world();
     for _ in 0..10 {
         world.factors.begin(world.session_ref, Some(secret("a guess"))).await.unwrap_err();
     }
@@ -321,7 +321,7 @@ async fn wrong_passwords_at_enrolment_are_limited() {
 
 #[tokio::test]
 async fn an_account_without_a_password_enrols_right_after_a_sign_in() {
-    let world = world();
+    let world = new_world();
     let now = world.clock.now();
     let begin = async |proved_at| {
         world.store.remove_password(proved_at);

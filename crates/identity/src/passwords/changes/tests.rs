@@ -20,7 +20,7 @@ struct World {
     changes: PasswordChanges,
 }
 
-fn world() -> World {
+fn new_world() -> World {
     let accounts = InMemoryAccounts::empty();
     let factors = Arc::<InMemoryFactors>::default();
     let clock = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
@@ -57,7 +57,7 @@ impl World {
 
 #[tokio::test]
 async fn the_owner_changes_the_password_with_the_current_one() {
-    let world = world();
+    let world = new_world();
     let ada = world.ada();
     let adas_session = session_ref(ada);
     world.changes.caller_cache.fresh(adas_session).await.unwrap();
@@ -74,7 +74,7 @@ async fn the_owner_changes_the_password_with_the_current_one() {
 
 #[tokio::test]
 async fn a_wrong_password_is_counted_and_changes_nothing() {
-    let world = world();
+    let world = new_world();
     let ada = world.ada();
 
     for wrong in ["a wrong password", "", &"x".repeat(999)] {
@@ -89,7 +89,7 @@ async fn a_wrong_password_is_counted_and_changes_nothing() {
 
 #[tokio::test]
 async fn after_ten_wrong_passwords_the_right_one_must_wait_too() {
-    let world = world();
+    let world = new_world();
     let ada = world.ada();
     for _ in 0..10 {
         drop(world.change(ada, "a wrong password", NEW).await);
@@ -102,7 +102,7 @@ async fn after_ten_wrong_passwords_the_right_one_must_wait_too() {
 
 #[tokio::test]
 async fn violations_of_the_new_password_are_reported_and_count_as_no_guess() {
-    let world = world();
+    let world = new_world();
     let ada = world.ada();
 
     for (new, code) in
@@ -121,7 +121,7 @@ async fn violations_of_the_new_password_are_reported_and_count_as_no_guess() {
 
 #[tokio::test]
 async fn accounts_without_a_password_and_deleted_ones_are_refused() {
-    let world = world();
+    let world = new_world();
     let provider_user = world.accounts.person("vouched@example.org", None);
 
     let without = world.change(provider_user, OLD, NEW).await;

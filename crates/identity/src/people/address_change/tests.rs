@@ -19,7 +19,7 @@ struct World {
     ada: UserId,
 }
 
-fn world() -> World {
+fn new_world() -> World {
     let accounts = InMemoryAccounts::empty();
     let factors = Arc::<InMemoryFactors>::default();
     let ada = accounts.person(ADA, Some("kept"));
@@ -67,7 +67,7 @@ impl World {
 
 #[tokio::test]
 async fn a_link_to_the_new_address_changes_it_and_the_old_one_is_notified() {
-    let world = world();
+    let world = new_world();
 
     world.request(" ada@engines.example ").await.unwrap();
 
@@ -86,7 +86,7 @@ async fn a_link_to_the_new_address_changes_it_and_the_old_one_is_notified() {
 
 #[tokio::test]
 async fn a_link_is_for_its_address_and_account_and_for_a_day() {
-    let world = world();
+    let world = new_world();
     let eve = world.accounts.person("eve@example.org", Some("kept"));
     world.request(NEW).await.unwrap();
 
@@ -102,7 +102,7 @@ async fn a_link_is_for_its_address_and_account_and_for_a_day() {
 
 #[tokio::test]
 async fn an_address_of_another_account_is_not_revealed() {
-    let world = world();
+    let world = new_world();
     world.accounts.person(NEW, Some("kept"));
 
     world.request(NEW).await.unwrap();
@@ -114,7 +114,7 @@ async fn an_address_of_another_account_is_not_revealed() {
 
 #[tokio::test]
 async fn a_request_requires_a_password_and_a_valid_address() {
-    let world = world();
+    let world = new_world();
 
     let missing_proof = world.request_with(NEW, None).await;
     assert!(matches!(missing_proof, Err(AddressChangeError::Owner(OwnerError::Missing))));
@@ -134,7 +134,7 @@ fn is_invalid(outcome: &Result<(), AddressChangeError>, code: &str) -> bool {
 
 #[tokio::test]
 async fn a_new_address_is_in_an_allowed_domain() {
-    let world = world();
+    let world = new_world();
     let rules = RegistrationRules {
         allowed_domains: vec!["example.org".to_owned()],
         ..RegistrationRules::default()
@@ -148,7 +148,7 @@ async fn a_new_address_is_in_an_allowed_domain() {
 
 #[tokio::test]
 async fn a_request_requires_a_server_that_sends_emails() {
-    let world = world();
+    let world = new_world();
     world.accounts.mail.set(false);
 
     let refusal = world.request(NEW).await;
@@ -158,7 +158,7 @@ async fn a_request_requires_a_server_that_sends_emails() {
 
 #[tokio::test]
 async fn requests_are_limited() {
-    let world = world();
+    let world = new_world();
     for _ in 0..5 {
         world.request(NEW).await.unwrap();
     }

@@ -39,7 +39,7 @@ struct World {
     factors: Arc<InMemoryFactors>,
 }
 
-fn world(outcome: ErasureOutcome, provider: Option<&'static str>) -> World {
+fn new_world(outcome: ErasureOutcome, provider: Option<&'static str>) -> World {
     let clock: Arc<dyn Clock> = Arc::new(FixedClock(Timestamp::UNIX_EPOCH));
     let caller = SessionRef { user: UserId::generate(), session: SessionId::generate() };
     let factors = Arc::<InMemoryFactors>::default();
@@ -89,7 +89,7 @@ impl World {
 
 #[tokio::test]
 async fn a_deleted_user_is_removed_from_the_cache_and_emailed_by_address() {
-    let ada = world(ErasureOutcome::Erased, None);
+    let ada = new_world(ErasureOutcome::Erased, None);
     ada.caller_cache.fresh(ada.caller).await.unwrap();
 
     ada.delete("DELETE", Some(PASSWORD)).await.unwrap();
@@ -109,7 +109,7 @@ async fn a_deleted_user_is_removed_from_the_cache_and_emailed_by_address() {
 
 #[tokio::test]
 async fn a_deletion_requires_a_confirmation_and_the_password() {
-    let ada = world(ErasureOutcome::Erased, None);
+    let ada = new_world(ErasureOutcome::Erased, None);
 
     for confirm in ["", "delete", "DELETE ", "yes"] {
         let outcome = ada.delete(confirm, Some(PASSWORD)).await;
@@ -127,7 +127,7 @@ async fn a_deletion_requires_a_confirmation_and_the_password() {
 
 #[tokio::test]
 async fn wrong_passwords_are_counted_and_right_ones_are_not() {
-    let ada = world(ErasureOutcome::LastAdmin, None);
+    let ada = new_world(ErasureOutcome::LastAdmin, None);
 
     for _ in 0..20 {
         let outcome = ada.delete("DELETE", Some(PASSWORD)).await;
@@ -146,8 +146,10 @@ async fn wrong_passwords_are_counted_and_right_ones_are_not() {
 
 #[tokio::test]
 async fn a_providers_user_must_sign_in_again() {
-    let fresh = world(ErasureOutcome::Erased, Some("google")).signed_in(Duration::from_mins(10));
-    let stale = world(ErasureOutcome::Erased, Some("google")).signed_in(Duration::from_secs(601));
+    let fresh =
+        new_world(ErasureOutcome::Erased, Some("google")).signed_in(Duration::from_mins(10));
+    let stale =
+        new_world(ErasureOutcome::Erased, Some("google")).signed_in(Duration::from_secs(601));
 
     assert!(fresh.delete("DELETE", None).await.is_ok());
     for password in [None, Some(PASSWORD)] {
@@ -159,9 +161,9 @@ async fn a_providers_user_must_sign_in_again() {
 
 #[tokio::test]
 async fn each_refusal_has_its_error() {
-    let unknown = world(ErasureOutcome::Erased, Some("nobody"));
-    let over = world(ErasureOutcome::SessionOver, Some("google")).signed_in(Duration::ZERO);
-    let gone = world(ErasureOutcome::Gone, Some("google")).signed_in(Duration::ZERO);
+    let unknown = new_world(ErasureOutcome::Erased, Some("nobody"));
+    let over = new_world(ErasureOutcome::SessionOver, Some("google")).signed_in(Duration::ZERO);
+    let gone = new_world(ErasureOutcome::Gone, Some("google")).signed_in(Duration::ZERO);
 
     assert!(matches!(unknown.delete("DELETE", None).await, Err(DeleteError::Gone)));
     assert!(matches!(over.delete("DELETE", None).await, Err(DeleteError::SessionOver)));

@@ -6,7 +6,7 @@ use super::*;
 use crate::fakes::{ModelEmbedder, NEW, OLD};
 
 /// Returns a world with a base of the old model, and the embedder of both.
-async fn world() -> (World, Arc<ModelEmbedder>) {
+async fn new_world() -> (World, Arc<ModelEmbedder>) {
     let mut world = World::new();
     world.retrieval.embedder = Arc::new(ModelEmbedder::new(OLD));
     world.add(world.base, "Travel", "# Rail\n\nSecond class tickets only.\n").await;
@@ -22,7 +22,7 @@ fn titles(passages: &[Passage]) -> Vec<&str> {
 
 #[tokio::test]
 async fn a_question_is_embedded_by_the_model_of_the_base() {
-    let (world, _) = world().await;
+    let (world, _) = new_world().await;
 
     let passages = world.search("Which class of railway tickets is paid?").await;
 
@@ -32,7 +32,7 @@ async fn a_question_is_embedded_by_the_model_of_the_base() {
 
 #[tokio::test]
 async fn bases_of_different_models_are_searched_together() {
-    let (world, _) = world().await;
+    let (world, _) = new_world().await;
     let other = world.store.add_base(GroupId::generate(), "Other");
     world.add(other, "Flights", "Tickets for flights are economy class.").await;
 
@@ -48,7 +48,7 @@ async fn bases_of_different_models_are_searched_together() {
 
 #[tokio::test]
 async fn without_its_model_a_base_is_searched_by_words() {
-    let (world, embedder) = world().await;
+    let (world, embedder) = new_world().await;
     embedder.has_old.store(false, Ordering::SeqCst);
 
     assert_eq!(titles(&world.search("second class tickets").await), ["Travel"]);
@@ -57,7 +57,7 @@ async fn without_its_model_a_base_is_searched_by_words() {
 
 #[tokio::test]
 async fn searches_find_previous_content_until_all_documents_have_new_content() {
-    let (world, embedder) = world().await;
+    let (world, embedder) = new_world().await;
     let questions = ["second class tickets", "When is lunch served in the hall?"];
     let search = async || {
         let mut passages = Vec::new();
