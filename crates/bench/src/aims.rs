@@ -230,7 +230,7 @@ mod tests {
 
     const COMMIT: &str = "a commit";
 
-    fn lines(figures: &Figures) -> Vec<String> {
+    fn lines_of(figures: &Figures) -> Vec<String> {
         let limited = ContenderRole::Limited { commit: COMMIT, more: 0.1 };
         let floors = [Floor { name: COMMIT, rounds: vec![0.1, 0.3, 0.2] }];
         let contenders = [
@@ -248,7 +248,7 @@ mod tests {
         let mut figures = Figures::default();
         figures.record(2, Metric::Chunk, 20.0);
 
-        let lines = lines(&figures);
+        let lines = lines_of(&figures);
 
         assert_eq!(lines.len(), 3);
         assert!(lines[2].contains("at most 20 µs") && lines[2].contains("| met"), "{lines:?}");
@@ -262,7 +262,7 @@ mod tests {
             figures.record(2, Metric::P50Fast, server);
         }
 
-        let lines = lines(&figures);
+        let lines = lines_of(&figures);
 
         assert!(lines[2].contains("0.400 ms"), "{lines:?}");
         assert!(lines[2].contains("0.200 to 1.000"), "{lines:?}");
@@ -276,7 +276,7 @@ mod tests {
             figures.record(1, Metric::P50Fast, 1.0);
             figures.record(3, Metric::P50Fast, 1.0 + added);
 
-            let lines = lines(&figures);
+            let lines = lines_of(&figures);
 
             assert_eq!(lines.len(), 3);
             assert!(lines[2].contains("at most a commit and 0.1 ms"), "{lines:?}");
@@ -292,7 +292,7 @@ mod tests {
         figures.record(2, Metric::PerSecond, 1.0);
         figures.record(4, Metric::PerSecond, 1.0);
 
-        let lines = lines(&figures);
+        let lines = lines_of(&figures);
 
         assert_eq!(lines.len(), 3);
         assert!(lines[2].contains("at least 5000 /s"), "{lines:?}");
@@ -301,6 +301,6 @@ mod tests {
 
     #[test]
     fn figures_that_were_not_measured_are_left_out() {
-        assert_eq!(lines(&Figures::default()).len(), 2);
+        assert_eq!(lines_of(&Figures::default()).len(), 2);
     }
 }

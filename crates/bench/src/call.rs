@@ -116,7 +116,7 @@ fn is_complete_stream(body: &[u8], chunks: usize) -> bool {
 mod tests {
     use super::*;
 
-    fn call(expectation: Expectation) -> Call {
+    fn call_expecting(expectation: Expectation) -> Call {
         Call::get(SocketAddr::from(([127, 0, 0, 1], 80)), "/", expectation)
     }
 
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_response_must_contain_the_expected_bytes() {
-        let call = call(Expectation::Holds(b"hello".to_vec()));
+        let call = call_expecting(Expectation::Holds(b"hello".to_vec()));
 
         assert!(call.check(&response(200, "<hello>")).is_ok());
         assert!(call.check(&response(200, "good day")).is_err());
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_stream_must_be_complete() {
-        let call = call(Expectation::Stream(2));
+        let call = call_expecting(Expectation::Stream(2));
 
         assert!(call.check(&response(200, "data: 1\n\ndata: 2\n\ndata: [DONE]\n\n")).is_ok());
         assert!(call.check(&response(200, "data: 1\n\ndata: [DONE]\n\n")).is_err());
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_conditional_request_requires_status_304() {
-        let call = call(Expectation::Unchanged);
+        let call = call_expecting(Expectation::Unchanged);
 
         assert!(call.check(&response(304, "")).is_ok());
         assert!(call.check(&response(200, "")).is_err());
@@ -156,7 +156,7 @@ mod tests {
     fn an_error_quotes_the_start_of_a_wrong_response() {
         let wrong = response(502, &"x".repeat(1000));
 
-        let message = call(Expectation::Stream(2)).check(&wrong).unwrap_err().to_string();
+        let message = call_expecting(Expectation::Stream(2)).check(&wrong).unwrap_err().to_string();
 
         assert!(message.starts_with("a wrong answer, status 502: xxx"));
         assert!(message.len() < 400);

@@ -100,7 +100,7 @@ mod tests {
 
     const NOW: Duration = Duration::from_secs(100);
 
-    fn keys(keys: &[&str]) -> Vec<Secret<String>> {
+    fn secret_keys(keys: &[&str]) -> Vec<Secret<String>> {
         keys.iter().map(|&it| Secret::new(it.to_owned())).collect()
     }
 
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn keys_take_turns() {
         let health = KeyHealth::default();
-        let keys = keys(&["a", "b", "c"]);
+        let keys = secret_keys(&["a", "b", "c"]);
 
         let first_keys: Vec<_> = (0..6).map(|_| order(&health, &keys, NOW)[0].clone()).collect();
 
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_key_in_cooldown_is_last_until_its_end() {
         let health = KeyHealth::default();
-        let keys = keys(&["a", "b"]);
+        let keys = secret_keys(&["a", "b"]);
         health.set_cooldown(&Secret::new("a".to_owned()), NOW, None);
 
         for _ in 0..4 {
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn keys_in_cooldown_are_ordered_by_its_end_which_is_limited() {
         let health = KeyHealth::default();
-        let keys = keys(&["a", "b"]);
+        let keys = secret_keys(&["a", "b"]);
         let set = |key: &str, cooldown| {
             health.set_cooldown(&Secret::new(key.to_owned()), NOW, Some(cooldown));
         };
@@ -154,6 +154,6 @@ mod tests {
 
     #[test]
     fn an_empty_key_is_used_if_none_is_required() {
-        assert_eq!(order(&KeyHealth::default(), &keys(&[]), NOW), [""]);
+        assert_eq!(order(&KeyHealth::default(), &secret_keys(&[]), NOW), [""]);
     }
 }

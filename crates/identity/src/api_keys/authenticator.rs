@@ -131,7 +131,7 @@ mod tests {
 
     const HASH: ApiKeyHash = ApiKeyHash([7; 32]);
 
-    fn key_ref() -> ApiKeyRef {
+    fn new_key_ref() -> ApiKeyRef {
         ApiKeyRef { user: UserId::generate(), key: ApiKeyId::generate() }
     }
 
@@ -159,7 +159,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_owner_of_a_key_is_looked_up_once() {
-        let key_ref = key_ref();
+        let key_ref = new_key_ref();
         let mut store = MockApiKeyStore::new();
         store.expect_find().once().returning(move |_| Ok(Some(key_ref)));
         let (callers, _) = callers(store, valid_keys());
@@ -183,7 +183,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_use_is_recorded_once_a_minute() {
-        let key_ref = key_ref();
+        let key_ref = new_key_ref();
         let mut store = MockApiKeyStore::new();
         store
             .expect_record_use()
@@ -206,12 +206,12 @@ mod tests {
         store.expect_record_use().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
         let (callers, _) = callers(store, valid_keys());
 
-        assert!(callers.load_state(key_ref()).await.unwrap().is_some());
+        assert!(callers.load_state(new_key_ref()).await.unwrap().is_some());
     }
 
     #[tokio::test]
     async fn an_invalid_key_is_neither_recorded_nor_cached() {
-        let key_ref = key_ref();
+        let key_ref = new_key_ref();
         let mut store = MockApiKeyStore::new();
         store.expect_find().returning(move |_| Ok(Some(key_ref)));
         let mut accounts = MockAccountStore::new();
@@ -226,7 +226,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_cached_state_ends_with_its_key() {
-        let key_ref = key_ref();
+        let key_ref = new_key_ref();
         let mut store = MockApiKeyStore::new();
         store.expect_record_use().returning(|_, _, _| Ok(()));
         let mut accounts = MockAccountStore::new();
@@ -248,7 +248,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_state_of_a_caller_is_cached_for_five_seconds() {
-        let key_ref = key_ref();
+        let key_ref = new_key_ref();
         let mut store = MockApiKeyStore::new();
         store.expect_record_use().returning(|_, _, _| Ok(()));
         let (callers, clock) = callers(store, valid_keys());

@@ -141,7 +141,7 @@ mod tests {
     use crate::ports::MockAccountStore;
     use crate::sessions::access_tokens::SessionRef;
 
-    fn accounts(mut store: MockAccountStore) -> Accounts {
+    fn accounts_over(mut store: MockAccountStore) -> Accounts {
         store
             .expect_caller_state()
             .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     async fn violations(declaration: TraderDeclaration) -> Vec<(&'static str, &'static str)> {
-        let accounts = accounts(MockAccountStore::new());
+        let accounts = accounts_over(MockAccountStore::new());
         match accounts.declare_business(UserId::generate(), declaration).await {
             Err(AccountChangeError::Invalid(violations)) => {
                 violations.iter().map(|it| (it.field, it.code)).collect()
@@ -182,7 +182,7 @@ mod tests {
             })
             .once()
             .returning(|_, _, _, _| Ok(true));
-        let accounts = accounts(store);
+        let accounts = accounts_over(store);
         accounts.caller_cache.fresh(session_ref).await.unwrap();
 
         accounts.declare_business(session_ref.user, declaration(" Engines Ltd ")).await.unwrap();
@@ -212,7 +212,7 @@ mod tests {
             let at = Timestamp::UNIX_EPOCH;
             Ok(Some(Account::local(user, "ada@example.org".to_owned(), at)))
         });
-        let accounts = accounts(store);
+        let accounts = accounts_over(store);
         let user = UserId::generate();
 
         accounts.rename(user, Some(" Ada ")).await.unwrap();
@@ -228,7 +228,7 @@ mod tests {
         let mut store = MockAccountStore::new();
         store.expect_find().returning(|_| Ok(None));
         store.expect_declare().returning(|_, _, _, _| Ok(false));
-        let accounts = accounts(store);
+        let accounts = accounts_over(store);
         let user = UserId::generate();
 
         let account = accounts.me(user).await;

@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    fn session_ref() -> SessionRef {
+    fn new_session_ref() -> SessionRef {
         SessionRef { user: UserId::generate(), session: SessionId::generate() }
     }
 
@@ -154,7 +154,7 @@ mod tests {
             .times(2)
             .returning(|user, session, _| Ok(Some(CallerState::new(user, session))));
         let (caller_cache, seconds_clock) = caller_cache(store);
-        let session_ref = session_ref();
+        let session_ref = new_session_ref();
 
         for second in [0, 1, 5, 6] {
             seconds_clock.set(second);
@@ -165,7 +165,7 @@ mod tests {
     #[tokio::test]
     async fn an_entry_expires_after_five_seconds_and_if_the_clock_is_set_back() {
         let (caller_cache, seconds_clock) = caller_cache(valid_callers());
-        let session_ref = session_ref();
+        let session_ref = new_session_ref();
         seconds_clock.set(100);
         caller_cache.fresh(session_ref).await.unwrap();
 
@@ -186,7 +186,7 @@ mod tests {
             Ok(is_first_call.then(|| CallerState::new(user, session)))
         });
         let (caller_cache, _) = caller_cache(store);
-        let session_ref = session_ref();
+        let session_ref = new_session_ref();
 
         assert!(caller_cache.fresh(session_ref).await.unwrap().is_some());
         assert!(caller_cache.fresh(session_ref).await.unwrap().is_none());
@@ -196,8 +196,8 @@ mod tests {
     #[tokio::test]
     async fn only_the_ended_session_is_invalidated() {
         let (caller_cache, _) = caller_cache(valid_callers());
-        let ended_session = session_ref();
-        let open_session = session_ref();
+        let ended_session = new_session_ref();
+        let open_session = new_session_ref();
         for session_ref in [ended_session, open_session] {
             caller_cache.fresh(session_ref).await.unwrap();
         }
@@ -211,9 +211,9 @@ mod tests {
     #[tokio::test]
     async fn all_sessions_of_a_changed_account_are_invalidated() {
         let (caller_cache, _) = caller_cache(valid_callers());
-        let ada_at_home = session_ref();
+        let ada_at_home = new_session_ref();
         let ada_at_work = SessionRef { session: SessionId::generate(), ..ada_at_home };
-        let grace = session_ref();
+        let grace = new_session_ref();
         for session_ref in [ada_at_home, ada_at_work, grace] {
             caller_cache.fresh(session_ref).await.unwrap();
         }
@@ -235,7 +235,7 @@ mod tests {
             Ok(Some(CallerState::new(user, session)))
         });
         let (caller_cache, _) = caller_cache(store);
-        let session_ref = session_ref();
+        let session_ref = new_session_ref();
         gates.set(caller_cache.clone()).ok().unwrap();
 
         assert!(caller_cache.fresh(session_ref).await.unwrap().is_some());
@@ -259,7 +259,7 @@ mod tests {
         let mut store = MockAccountStore::new();
         store.expect_caller_state().returning(|_, _, _| Err(Unavailable::new("storage", "down")));
         let (caller_cache, _) = caller_cache(store);
-        let session_ref = session_ref();
+        let session_ref = new_session_ref();
 
         assert!(caller_cache.caller_state(session_ref).await.is_err());
         assert_eq!(caller_cache.cached(session_ref), None);
