@@ -165,7 +165,7 @@ fn sort_key(row: &Row, column: usize) -> Option<(Option<i128>, String)> {
 }
 
 /// Returns a text as it is compared: without case and umlauts.
-fn fold(text: &str) -> String {
+pub(crate) fn fold(text: &str) -> String {
     let lower = text.to_lowercase();
     let letters = lower.chars().map(|it| match it {
         'ä' => 'a',

@@ -10,6 +10,7 @@ use super::actions::ACTIONS;
 use crate::admin::person_filter::PersonFilter;
 use crate::page_context::PageContext;
 use crate::texts::common;
+use crate::ui::list::fold;
 use crate::ui::view::Link;
 use crate::ui::{Field, Search, Text};
 
@@ -85,10 +86,14 @@ fn entries_query(page: &PageContext) -> String {
     serde_urlencoded::to_string(pairs).unwrap_or_default()
 }
 
-/// Returns the selection of an action. Links may name one that this version does not have.
-fn new_action_field(page: &PageContext, selected: &str) -> Field {
-    let unknown = (!selected.is_empty() && !ACTIONS.contains(&selected)).then_some(selected);
-    let actions = ACTIONS.iter().copied().chain(unknown).map(|it| (it, it));
+/// Returns the selection of an action, by its text. Links may name one that this version does not
+/// have.
+fn action_field(page: &PageContext, selected: &str) -> Field {
+    let mut actions: Vec<_> = ACTIONS.iter().map(|it| (it.0, page.t(it.1))).collect();
+    actions.sort_by_cached_key(|it| fold(it.1));
+    if !selected.is_empty() && actions.iter().all(|it| it.0 != selected) {
+        actions.push((selected, selected));
+    }
     let options = std::iter::once(("", page.t(ALL_ACTIONS))).chain(actions);
     Field::select("action", page.t(ACTION), options, selected).optional()
 }

@@ -7,7 +7,8 @@ use pia_kernel::{AuditPerson, AuditRecord, AuditSide};
 use pia_web::{ApiError, PathId};
 use serde_json::{Map, Value};
 
-use super::view::{ACTION, ACTOR, CHANGES, SUBJECT, TIME, TITLE, side_cell, user_of};
+use super::actions::action_text;
+use super::view::{ACTION, ACTOR, CHANGES, OBJECT, SUBJECT, TIME, TITLE, side_cell, user_of};
 use crate::admin::bindings::{find_emails, time_cell};
 use crate::page_context::{PageContext, PageResult};
 use crate::ui::{Cell, Row, Section, Table, Text, View};
@@ -18,7 +19,7 @@ pub(super) async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
         .await?
         .ok_or_else(ApiError::not_found)?;
 
-    let mut view = View::new(&record.action)
+    let mut view = View::new(action_text(&page, &record.action))
         .below(page.t(TITLE), "admin/audit")
         .section(facts_section(&page, &record).await?);
     let changes = change_rows(record.changes.as_deref().unwrap_or_default());
@@ -42,7 +43,8 @@ async fn facts_section(page: &PageContext, record: &AuditRecord) -> Result<Secti
     let agent = sides.into_iter().find_map(agent_of).unwrap_or_default();
     Ok(Section::new("entry", "").facts([
         (page.t(TIME), time_cell(page, record.at)),
-        (page.t(ACTION), Cell::text(&record.action)),
+        (page.t(ACTION), Cell::text(action_text(page, &record.action))),
+        (page.t(CODE), Cell::text(&record.action)),
         (page.t(OBJECT), text(&record.object)),
         (page.t(ACTOR), side_cell(page, &record.actor, &emails)),
         (page.t(SUBJECT), side_cell(page, &record.subject, &emails)),
@@ -74,7 +76,7 @@ fn change_rows(changes: &str) -> Vec<Row> {
         .collect()
 }
 
-const OBJECT: Text = Text::new("Object", "Objekt");
+const CODE: Text = Text::new("Code of the action", "Code der Aktion");
 const REQUEST: Text = Text::new("Request ID", "Anfrage-ID");
 const USER_AGENT: Text = Text::new("User agent", "User-Agent");
 const ENTRY: Text = Text::new("Entry ID", "Eintrags-ID");

@@ -7,6 +7,7 @@ use pia_web::ApiError;
 use serde_json::{Map, Value};
 
 use super::super::bindings::{find_emails, time_cell, user_cell};
+use super::actions::action_text;
 use super::filter::SearchedEntries;
 use super::verification::{VERIFY, VERIFY_HINT};
 use crate::page_context::PageContext;
@@ -27,7 +28,7 @@ pub(super) async fn log_view(
     let SearchedEntries { search, query, .. } = searched;
     let table = Table {
         caption: page.t(TITLE).to_owned(),
-        columns: [TIME, ACTION, ACTOR, SUBJECT, CHANGES].map(|it| page.t(it).into()).into(),
+        columns: [TIME, ACTION, OBJECT, ACTOR, SUBJECT, CHANGES].map(|it| page.t(it).into()).into(),
         rows: records.items.iter().map(|it| record_row(page, it, &emails)).collect(),
         empty: page.t(common::NO_MATCH).to_owned(),
         search: Some(search),
@@ -51,10 +52,11 @@ pub(in crate::admin) fn user_of(side: &AuditSide) -> Option<UserId> {
 }
 
 fn record_row(page: &PageContext, record: &AuditRecord, emails: &HashMap<UserId, String>) -> Row {
-    let object = record.object.clone().unwrap_or_default();
+    let action = action_text(page, &record.action);
     Row::new(vec![
         time_cell(page, record.at),
-        Cell::link(&record.action, format!("admin/audit/{}", record.id)).detail(object),
+        Cell::link(action, format!("admin/audit/{}", record.id)).detail(&record.action),
+        Cell::text(record.object.clone().unwrap_or_default()),
         side_cell(page, &record.actor, emails),
         side_cell(page, &record.subject, emails),
         Cell::text(record.changes.as_deref().map(format_changes).unwrap_or_default()),
@@ -108,6 +110,7 @@ const INTRO: Text = Text::new(
 );
 pub(super) const TIME: Text = Text::new("Time", "Zeit");
 pub(super) const ACTION: Text = Text::new("Action", "Aktion");
+pub(super) const OBJECT: Text = Text::new("Object", "Objekt");
 pub(super) const ACTOR: Text = Text::new("Actor", "Handelnde Person");
 pub(super) const SUBJECT: Text = Text::new("Affected person", "Betroffene Person");
 pub(super) const CHANGES: Text = Text::new("Changes", "Änderungen");

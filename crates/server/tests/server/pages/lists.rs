@@ -333,7 +333,7 @@ async fn lists_by_time_are_read_in_both_directions(database: TestDatabase) {
     for (path, [old, new]) in [
         ("/admin/invitations", ["invited-one", "invited-two"]),
         ("/admin/mail", ["mailed-one", "mailed-two"]),
-        ("/admin/audit", [">session.started</a>", ">invitation.created</a>"]),
+        ("/admin/audit", [">Signed in</a>", ">Invitation created</a>"]),
     ] {
         let newest_first = ada.get(path).await.text();
         let oldest_first = ada.get(&format!("{path}?sort=created")).await.text();
