@@ -1,7 +1,9 @@
 //! Audit log.
 
 mod actions;
+mod changes;
 mod filter;
+mod objects;
 mod show;
 mod verification;
 mod view;

@@ -13,6 +13,7 @@ on_both_databases!(
     entries_are_searched_by_page,
     every_entry_is_exported_as_a_line,
     an_entry_shows_what_was_changed,
+    pages_name_actions_objects_and_credits,
     the_log_is_verified_from_the_command_line,
 );
 
@@ -141,6 +142,39 @@ async fn an_entry_shows_what_was_changed(database: TestDatabase) {
 
     let moved = json!({ "before": "00000000-0000-7000-8000-000000000001", "after": sales });
     assert_eq!(changes("Group.MemberAdded"), json!({ "groupId": moved }));
+}
+
+async fn pages_name_actions_objects_and_credits(database: TestDatabase) {
+    const PAGE: &str = "/admin/audit?action=Group.ToppedUp";
+
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
+    let created = console.write("POST", GROUPS, json!({ "name": "Sales" })).await;
+    let sales = created.body["id"].as_str().expect("an id");
+    app.admin("credits top-up Sales 500").await.expect("a top-up");
+    let link = format!("admin/groups/{sales}\"");
+    let id_end = sales.rsplit('-').next().expect("digits");
+
+    let list = console.get(PAGE).await.text();
+    let entries = console.get(&format!("{AUDIT}?action=Group.ToppedUp")).await.body;
+    let entry = entries["items"][0]["id"].as_str().expect("an id");
+    let entry_page = console.get(&format!("/admin/audit/{entry}")).await.text();
+    let deleted = console.write("DELETE", &format!("{GROUPS}/{sales}"), Value::Null).await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    let list_after = console.get(PAGE).await.text();
+    let german_list = console.get(&format!("{PAGE}&lang=de")).await.text();
+
+    assert!(list.contains(">Group topped up</a>"), "{list}");
+    assert!(list.contains("\"Group.ToppedUp\" selected>Group topped up</option>"), "{list}");
+    for page in [&list, &entry_page] {
+        assert!(page.contains(&format!("{link}>Sales</a>")), "{page}");
+        assert!(page.contains("500 credits") && page.contains("Group.ToppedUp"), "{page}");
+    }
+    assert!(entry_page.contains(&format!("group:{sales}")), "{entry_page}");
+    // A group that was deleted has no page and no name.
+    assert!(list_after.contains(&format!("…{id_end}")), "{list_after}");
+    assert!(!list_after.contains(&link), "{list_after}");
+    assert!(german_list.contains(">Gruppe aufgeladen</a>"), "{german_list}");
+    assert!(german_list.contains("500 Credits"), "{german_list}");
 }
 
 async fn the_log_is_verified_from_the_command_line(database: TestDatabase) {

@@ -2,20 +2,18 @@
 
 use std::collections::HashMap;
 
-use pia_kernel::{AuditPerson, AuditRecord, AuditSide, Page, UserId, truncate};
+use pia_kernel::{AuditPerson, AuditRecord, AuditSide, Page, UserId};
 use pia_web::ApiError;
-use serde_json::{Map, Value};
 
 use super::super::bindings::{find_emails, time_cell, user_cell};
 use super::actions::action_text;
+use super::changes::format_changes;
 use super::filter::SearchedEntries;
+use super::objects::{find_names, object_cell};
 use super::verification::{VERIFY, VERIFY_HINT};
 use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::{Cell, Form, Row, Section, Table, Text, View};
-
-/// Maximum length of a displayed value in bytes.
-const VALUE_BYTES: usize = 80;
 
 /// Returns the page of the audit log with these records.
 pub(super) async fn log_view(
@@ -25,11 +23,13 @@ pub(super) async fn log_view(
 ) -> Result<View, ApiError> {
     let sides = records.items.iter().flat_map(|it| [&it.actor, &it.subject]);
     let emails = find_emails(page, sides.filter_map(user_of)).await?;
+    let objects = records.items.iter().filter_map(|it| it.object.as_deref());
+    let names = find_names(page, objects).await?;
     let SearchedEntries { search, query, .. } = searched;
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: [TIME, ACTION, OBJECT, ACTOR, SUBJECT, CHANGES].map(|it| page.t(it).into()).into(),
-        rows: records.items.iter().map(|it| record_row(page, it, &emails)).collect(),
+        rows: records.items.iter().map(|it| record_row(page, it, &names, &emails)).collect(),
         empty: page.t(common::NO_MATCH).to_owned(),
         search: Some(search),
         sort_links: page.time_sort_links(0),
@@ -51,15 +51,21 @@ pub(in crate::admin) fn user_of(side: &AuditSide) -> Option<UserId> {
     }
 }
 
-fn record_row(page: &PageContext, record: &AuditRecord, emails: &HashMap<UserId, String>) -> Row {
+fn record_row(
+    page: &PageContext,
+    record: &AuditRecord,
+    names: &HashMap<String, String>,
+    emails: &HashMap<UserId, String>,
+) -> Row {
     let action = action_text(page, &record.action);
+    let changes = record.changes.as_deref().map(|it| format_changes(page.language, it));
     Row::new(vec![
         time_cell(page, record.at),
         Cell::link(action, format!("admin/audit/{}", record.id)).detail(&record.action),
-        Cell::text(record.object.clone().unwrap_or_default()),
+        object_cell(page, record.object.as_deref(), names),
         side_cell(page, &record.actor, emails),
         side_cell(page, &record.subject, emails),
-        Cell::text(record.changes.as_deref().map(format_changes).unwrap_or_default()),
+        Cell::text(changes.unwrap_or_default()),
     ])
 }
 
@@ -81,26 +87,6 @@ pub(in crate::admin) fn side_cell(
     }
 }
 
-/// Formats changed fields: `name: "Sales" → "Sellers"; note: – → "New"`.
-fn format_changes(changes: &str) -> String {
-    let fields: Map<String, Value> = serde_json::from_str(changes).unwrap_or_default();
-    let mut texts = Vec::new();
-
-    for (name, change) in fields {
-        let before = format_value(change.get("before"));
-        let after = format_value(change.get("after"));
-        texts.push(format!("{name}: {before} → {after}"));
-    }
-
-    texts.join("; ")
-}
-
-fn format_value(value: Option<&Value>) -> String {
-    let value = value.map_or_else(|| "–".to_owned(), Value::to_string);
-    let short = truncate(&value, VALUE_BYTES);
-    if short.len() < value.len() { format!("{short}…") } else { value }
-}
-
 pub(super) const TITLE: Text = Text::new("Audit log", "Audit-Protokoll");
 const INTRO: Text = Text::new(
     "Who did what and when. Details that identify a person are deleted with their \
@@ -116,19 +102,3 @@ pub(super) const SUBJECT: Text = Text::new("Affected person", "Betroffene Person
 pub(super) const CHANGES: Text = Text::new("Changes", "Änderungen");
 const FORGOTTEN: Text = Text::new("Deleted account", "Gelöschtes Konto");
 const EXPORT: Text = Text::new("Export", "Exportieren");
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_are_formatted_by_field_and_shortened() {
-        let changes = r#"{"name":{"before":"Sales","after":"Sellers"},"size":{"after":3}}"#;
-        assert_eq!(format_changes(changes), r#"name: "Sales" → "Sellers"; size: – → 3"#);
-
-        let long_changes = format!(r#"{{"a":{{"after":"{}"}}}}"#, "x".repeat(2 * VALUE_BYTES));
-        assert!(format_changes(&long_changes).ends_with("x…"));
-
-        assert_eq!(format_changes("other text"), "");
-    }
-}

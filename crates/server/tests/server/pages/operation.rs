@@ -79,8 +79,8 @@ async fn a_model_is_tested(database: TestDatabase) {
     assert!(!unreachable_text.contains("127.0.0.1:9"), "{unreachable_text}");
 
     let audit = ada.get("/admin/audit?action=Model.Tested").await.text();
-    for object in ["model:Ai<", "model:Ai:Providers:vendor/small 2<"] {
-        assert!(audit.contains(object), "{object}: {audit}");
+    for link in ["admin/models/Ai\"", "admin/models/Ai:Providers:vendor%2Fsmall%202\""] {
+        assert!(audit.contains(link), "{audit}");
     }
 }
 
