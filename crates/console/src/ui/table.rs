@@ -131,6 +131,11 @@ impl Cell {
         self.tone == Tone::Number
     }
 
+    /// Returns whether it is an email address.
+    pub(crate) fn is_address(&self) -> bool {
+        self.text.contains('@') && !self.text.contains(char::is_whitespace)
+    }
+
     /// Sets the second line.
     pub(crate) fn detail(self, detail: impl Into<String>) -> Self {
         Self { detail: detail.into(), ..self }
