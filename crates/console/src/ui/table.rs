@@ -35,7 +35,7 @@ pub(crate) struct Table {
 
 /// Link of a heading that sorts the table by its column.
 pub(crate) struct SortLink {
-    /// Query of the table in that order, without `?`.
+    /// Query of the table in that order, without `?`; empty if the table has no other one.
     pub(crate) query: String,
     /// Order by this column, in terms of `aria-sort`; empty if the table is not
     /// sorted by it.

@@ -395,6 +395,8 @@ async fn usage_by_person_is_searched_and_paged(database: TestDatabase) {
         let page = console.get(&format!("/admin/usage?by=user&{query}")).await.text();
         assert!(page.contains(text), "{query}: {page}");
     }
+    let people = console.get("/admin/usage?by=user").await.text();
+    assert!(people.contains("class=\"number\" aria-sort=\"descending\">Credits</th>"), "{people}");
     let malformed = console.get("/admin/usage?by=user&after=malformed").await;
     assert_eq!(malformed.status, 400, "{}", malformed.text());
 }

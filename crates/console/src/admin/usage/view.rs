@@ -7,6 +7,7 @@ use super::summary::{self as texts, UsageTotals};
 use crate::page_context::PageContext;
 use crate::texts::common;
 use crate::ui::chart::{Chart, ChartBar};
+use crate::ui::table::SortLink;
 use crate::ui::view::{Link, SectionPart, Tab};
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
@@ -170,10 +171,12 @@ impl UsageView<'_> {
             return page.list(texts::TITLE, EMPTY, &columns, rows);
         }
 
+        let by_credits = SortLink { query: String::new(), order: "descending" };
         Table {
             caption: page.t(texts::TITLE).to_owned(),
             // Users have sums without details.
             columns: columns.iter().take(3).map(|it| page.t(it.1).to_owned()).collect(),
+            sort_links: vec![None, None, Some(by_credits)],
             rows,
             first: page.first_page(AFTER),
             next: self.next.clone(),
