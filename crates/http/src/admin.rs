@@ -29,6 +29,7 @@ pub(crate) mod pods;
 pub(crate) mod policy_versions;
 pub(crate) mod problems;
 pub(crate) mod row_version;
+pub(crate) mod schedules;
 pub(crate) mod scim_tokens;
 mod session;
 pub(crate) mod settings;

@@ -9,7 +9,7 @@ use super::client_policies::{self, admin_docs, proved, read};
 use super::personas::IDS_BODY;
 use super::{KIB, MIB};
 use crate::admin::personas::EntryGroupsRequest;
-use crate::admin::{assignments, operator_webhooks, operators};
+use crate::admin::{assignments, operator_webhooks, operators, schedules};
 use crate::auth;
 
 type Handler = fn(actix_web::Route) -> actix_web::Route;
@@ -43,6 +43,7 @@ pub(super) fn routes() -> Vec<Route> {
             admin_docs("Returns the state of the queue, and the workers.", None, queue, &[]),
             |route| route.to(assignments::queue),
         ),
+        list_schedules(),
         read(
             OPERATORS,
             admin_docs("Lists the operators with their skills and groups.", None, operators, &[]),
@@ -89,6 +90,16 @@ fn terminate() -> Route {
     );
     let path = "/api/admin/assignments/{id}/terminate";
     write(Method::POST, path, docs, 64 * KIB, |route| route.to(assignments::terminate))
+}
+
+fn list_schedules() -> Route {
+    let docs = admin_docs(
+        "Lists the schedules of all users, newest first, without their inputs.",
+        Some(wire::<schedules::AdminScheduleQuery>),
+        ResponseDoc::Page(wire::<schedules::AdminSchedulePage>),
+        &[],
+    );
+    read("/api/admin/assignments/schedules", docs, |route| route.to(schedules::list))
 }
 
 fn create() -> Route {

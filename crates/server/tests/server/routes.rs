@@ -249,6 +249,7 @@ const EXPECTED: &str = "
     DELETE /api/assignments/schedules/{id}  signed-in ended   sync  AiProxy
     GET  /api/admin/assignments  admins  ended  global
     GET  /api/admin/assignments/queue  admins  ended  global
+    GET  /api/admin/assignments/schedules  admins  ended  global
     POST /api/admin/assignments/{id}/terminate  admins  licensed  global  AiProxy
     GET  /api/admin/operators  admins  ended  global
     POST /api/admin/operators  admins  licensed  global  AiProxy

@@ -18,6 +18,7 @@ on_databases_with_roles!(
 );
 
 const SCHEDULES: &str = "/api/assignments/schedules";
+const ALL_SCHEDULES: &str = "/api/admin/assignments/schedules";
 
 fn every_minute() -> Value {
     json!({
@@ -79,7 +80,19 @@ async fn administrators_see_schedules_without_their_inputs(database: TestDatabas
     let of_nobody = format!("/admin/assignments/schedules?user={}", uuid::Uuid::now_v7());
     let of_nobody = console.get(&of_nobody).await.text();
     let of_user = console.get(&format!("/admin/users/{user}")).await.text();
+    let all = console.get(ALL_SCHEDULES).await.body;
+    let items_of_user = console.get(&format!("{ALL_SCHEDULES}?user={user}&limit=1")).await.body;
+    let items_of_nobody =
+        console.get(&format!("{ALL_SCHEDULES}?user={}", uuid::Uuid::now_v7())).await.body;
+    let malformed = console.get(&format!("{ALL_SCHEDULES}?cursor=x")).await;
 
+    assert_eq!(all["items"][0]["userId"], json!(user));
+    assert_eq!(all["items"][0]["cron"], "0 9 1 1 *");
+    assert_eq!(all["items"][0]["isActive"], true);
+    assert_eq!(all["items"][0].get("inputJson"), None);
+    assert_eq!(items_of_user, all);
+    assert_eq!(items_of_nobody, json!({ "items": [] }));
+    assert_eq!(malformed.status, 400, "{}", malformed.text());
     assert!(previous_page.contains("No schedules"), "{previous_page}");
     assert!(
         of_nobody.contains("No entries found") && !of_nobody.contains("research"),
