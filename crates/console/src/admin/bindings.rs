@@ -15,8 +15,8 @@ use crate::form_fields::FormFields;
 use crate::page_context::PageContext;
 use crate::ui::{Cell, Form, Text, format};
 
-/// Name of the field with the version of what a form changes.
-const VERSION: &str = "version";
+/// Name of the field with the version of what a form changes. Plugins have a field `version`.
+const VERSION: &str = "expectedVersion";
 
 /// Contents in a form that changes published content.
 pub(super) struct VersionedDraft<D> {

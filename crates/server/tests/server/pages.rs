@@ -9,6 +9,7 @@ mod empty;
 mod features;
 mod first_steps;
 mod foreign;
+mod forms;
 mod groups;
 mod html;
 mod invitations;

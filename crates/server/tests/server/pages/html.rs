@@ -105,6 +105,18 @@ impl PageForm {
         super::form(&pairs)
     }
 
+    /// Returns a name that several fields have, of which only the first is read. Check boxes and
+    /// radio buttons of a list have one name.
+    pub(super) fn repeated_name(&self) -> Option<&str> {
+        let mut kinds = BTreeMap::new();
+        let repeated = self.fields.iter().find(|field| {
+            let is_in_list = ["checkbox", "radio"].contains(&field.kind.as_str());
+            let before = kinds.insert(field.name.as_str(), field.kind.as_str());
+            before.is_some_and(|kind| !is_in_list || kind != field.kind)
+        });
+        repeated.map(|it| it.name.as_str())
+    }
+
     fn add(&mut self, element: &str, attributes: &BTreeMap<String, String>) {
         let attribute = |name: &str| attributes.get(name).cloned().unwrap_or_default();
         match (element, &*attribute("type")) {

@@ -290,6 +290,11 @@ async fn links_in_answers_to_refused_forms_lead_to_pages(database: TestDatabase)
     let mut walk = Walk::new(Visitor::sign_in(&app, "admin", ADA).await);
 
     walk.visit().await;
+    for (path, page) in &walk.pages {
+        for form in PageParts::parse(page).forms {
+            assert_eq!(form.repeated_name(), None, "{path}: {form:?}");
+        }
+    }
     let refused = walk.submit_empty().await;
 
     for form in ["/rename", "/top-up", "/role", "/upload", "/paste"] {
