@@ -24,11 +24,14 @@ use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
+use crate::texts::field_errors::field_error;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
 /// Path of the page.
 pub(super) const PATH: &str = "admin/first-steps";
+/// Fields of the forms that may be empty.
+const OPTIONAL_FIELDS: [&str; 4] = ["username", "password", "endpoint", "key"];
 
 /// State of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -116,12 +119,19 @@ async fn set_registration(page: PageContext, ProvedForm(fields): ProvedForm) -> 
 }
 
 /// Sets settings to the values of fields, given as pairs of a field and a key.
-/// Empty fields change nothing.
+/// Optional fields that are empty change nothing.
 async fn change_settings(
     page: &PageContext,
     fields: &FormFields,
     keys: &[(&str, &'static str)],
 ) -> PageResult {
+    let is_missing =
+        |field: &str| !OPTIONAL_FIELDS.contains(&field) && fields.text(field).is_empty();
+    if let Some((field, _)) = keys.iter().find(|it| is_missing(it.0)) {
+        let missing = field_error(page.language, *field, common::FILL_IN);
+        return finish(page, fields, Err(missing), "saved").await;
+    }
+
     let changes: Vec<_> =
         keys.iter().filter_map(|(field, key)| Some((*key, typed_value(fields, field)?))).collect();
     let by = page.user();

@@ -18,6 +18,7 @@ pub(crate) const NOT_LICENSED: Text = Text::new(
     "Not included in the licence of this server.",
     "Nicht in der Lizenz dieses Servers enthalten.",
 );
+pub(crate) const FILL_IN: Text = Text::new("Fill in this field.", "Füllen Sie dieses Feld aus.");
 pub(crate) const CHOOSE_FILE: Text = Text::new("Choose a file.", "Wählen Sie eine Datei aus.");
 pub(crate) const WHOLE_NUMBER: Text =
     Text::new("Enter a whole number.", "Geben Sie eine ganze Zahl ein.");
