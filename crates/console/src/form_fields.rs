@@ -13,6 +13,7 @@ use pia_kernel::Secret;
 use pia_web::{ApiError, Gates, RawBody};
 
 use crate::setup::is_form;
+use crate::ui::form::original_name;
 
 /// Maximum number of fields in a form.
 const MAX_FIELDS: usize = 1000;
@@ -86,6 +87,26 @@ impl FormFields {
         self.0.iter().filter(move |it| it.0 == name).map(|it| it.1.as_str())
     }
 
+    /// Returns whether a field differs from its original value; true if the form has none.
+    pub(crate) fn is_changed(&self, name: &str) -> bool {
+        let current = self.all(name).collect::<Vec<_>>().join(" ");
+        self.original(name).is_none_or(|it| !is_same_text(it, &current))
+    }
+
+    /// Checks that the stored value of a field is still its original one, if the form has that.
+    pub(crate) fn check_original(&self, name: &str, stored: &str) -> Result<(), ApiError> {
+        if self.original(name).is_none_or(|it| is_same_text(it, stored)) {
+            return Ok(());
+        }
+        let message = "The entry was changed in the meantime. Load it again.";
+        Err(ApiError::refused(StatusCode::PRECONDITION_FAILED, "precondition_failed", message))
+    }
+
+    fn original(&self, name: &str) -> Option<&str> {
+        let name = original_name(name);
+        self.0.iter().find(|it| it.0 == name).map(|it| it.1.as_str())
+    }
+
     /// Returns all names with their values, in the order of the form.
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|it| (it.0.as_str(), it.1.as_str()))
@@ -94,4 +115,10 @@ impl FormFields {
     fn raw(&self, name: &str) -> &str {
         self.0.iter().find(|it| it.0 == name).map_or("", |it| it.1.as_str())
     }
+}
+
+/// Returns whether texts are the same but for blanks around them and the ends of their lines,
+/// which browsers replace.
+fn is_same_text(one: &str, other: &str) -> bool {
+    one.trim().lines().eq(other.trim().lines())
 }

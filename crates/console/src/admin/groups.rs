@@ -63,6 +63,9 @@ async fn change_settings(
     let by = Some(page.user());
     let previous = page.run(|api| async move { api.groups.settings(group).await }).await?;
     let changes = settings::changes(page, form, &previous)?;
+    if changes.is_empty() {
+        return Ok(());
+    }
     page.run(|api| async move { api.groups.change_settings(by, group, &changes).await }).await?;
     Ok(())
 }

@@ -7,6 +7,9 @@
 use super::text::ErrorText;
 use crate::form_fields::FormFields;
 
+/// Prefix of the names of original values.
+const ORIGINAL: &str = "original.";
+
 /// Form that is sent to a page of this server.
 #[derive(Default)]
 pub(crate) struct Form {
@@ -118,6 +121,18 @@ impl Form {
         self.field(Field::hidden(name, value))
     }
 
+    /// Adds the values of its fields as hidden ones, by which `FormFields` recognises what a
+    /// person has changed.
+    pub(crate) fn with_originals(mut self) -> Self {
+        let originals: Vec<_> = self
+            .fields
+            .iter()
+            .map(|it| Field::hidden(&original_name(&it.name), it.value()))
+            .collect();
+        self.fields.extend(originals);
+        self
+    }
+
     /// Returns whether a field is required. Only beside one are the others marked as optional.
     pub(crate) fn has_required_field(&self) -> bool {
         self.fields.iter().any(|it| it.is_required)
@@ -208,10 +223,27 @@ impl Field {
         Self::new(name, label, FieldControl::File(accept))
     }
 
-    /// Replaces its value by what was typed. Passwords and files are never sent
-    /// back.
+    /// Returns its value; of check boxes the selected ones. A file has none.
+    fn value(&self) -> String {
+        match &self.control {
+            FieldControl::Input { value, .. }
+            | FieldControl::Lines { value, .. }
+            | FieldControl::Hidden(value) => value.clone(),
+            FieldControl::Select(options) | FieldControl::Checks(options) => {
+                let selected = options.iter().filter(|it| it.is_selected);
+                selected.map(|it| it.value.as_str()).collect::<Vec<_>>().join(" ")
+            }
+            FieldControl::File(_) => String::new(),
+        }
+    }
+
+    /// Replaces its value by what was typed, and an original value by that of the refused form.
+    /// Passwords and files are never sent back.
     pub(crate) fn refill(&mut self, typed: &FormFields) {
         match &mut self.control {
+            FieldControl::Hidden(value) if self.name.starts_with(ORIGINAL) => {
+                typed.text(&self.name).clone_into(value);
+            }
             FieldControl::Input { kind: "password", .. }
             | FieldControl::File(_)
             | FieldControl::Hidden(_) => {}
@@ -295,6 +327,11 @@ impl Field {
     }
 }
 
+/// Returns the name of the hidden field with the original value of a field.
+pub(crate) fn original_name(name: &str) -> String {
+    format!("{ORIGINAL}{name}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -306,5 +343,33 @@ mod tests {
 
         assert!(!form.has_required_field());
         assert!(form.field(Field::text("name", "Name", "")).has_required_field());
+    }
+
+    #[test]
+    fn a_refused_form_has_the_original_values_that_it_was_sent_with() {
+        let pool =
+            SelectOption { value: "true".to_owned(), label: String::new(), is_selected: true };
+        let mut form = Form::new("admin/groups", "Save changes")
+            .field(Field::text("limit", "Limit", "7"))
+            .field(Field::checks("pool", "Pool", vec![pool]))
+            .with_originals();
+        let originals = |form: &Form| -> Vec<_> {
+            let hidden = form.fields.iter().filter(|it| it.name.starts_with(ORIGINAL));
+            hidden.map(|it| (it.name.clone(), it.value())).collect()
+        };
+        let typed = [("limit", "9"), ("original.limit", "5"), ("original.pool", "")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let typed = FormFields::from_pairs(typed.into());
+
+        let opened = originals(&form);
+        form.fields.iter_mut().for_each(|it| it.refill(&typed));
+
+        let pairs = |limit: &str, pool: &str| {
+            [("original.limit", limit), ("original.pool", pool)]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        };
+        assert_eq!(opened, pairs("7", "true"));
+        assert_eq!(originals(&form), pairs("5", ""));
+        assert!(typed.is_changed("limit") && !typed.is_changed("pool"));
     }
 }

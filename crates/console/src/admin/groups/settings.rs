@@ -31,7 +31,7 @@ pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) 
     let form = Form::new(format!("{path}/settings"), page.t(common::SAVE));
     let section = Section::new("settings", page.t(TITLE))
         .intro(page.t(INTRO))
-        .form(fields.fold(form, Form::field));
+        .form(fields.fold(form, Form::field).with_originals());
     if has_models {
         return section;
     }
@@ -152,24 +152,26 @@ pub(super) fn usage_section(page: &PageContext, view: &CreditView) -> Option<Sec
     (!facts.is_empty()).then(|| Section::new("use", page.t(USED)).facts(facts))
 }
 
-/// Returns the changes that a form makes to the settings that it replaces.
+/// Returns the changes that a person made in a form. Other settings may have been changed since
+/// it was opened, and stay as they are.
 pub(super) fn changes(
     page: &PageContext,
     form: &FormFields,
     before: &GroupSettings,
 ) -> Result<Vec<SettingChange>, ApiError> {
-    let mut parsed = ParsedChanges { page, changes: Vec::new(), errors: Vec::new() };
+    let mut parsed = ParsedChanges { page, form, changes: Vec::new(), errors: Vec::new() };
     for quota in Quota::ALL {
         let name = quota_name(quota);
-        parsed.add_limit(form, &name, |limit| SettingChange::Quota(quota, limit));
+        parsed.add_limit(&name, |limit| SettingChange::Quota(quota, limit));
     }
 
     for period in BudgetPeriod::ALL {
         let name = budget_name(period);
-        parsed.add_limit(form, &name, |limit| SettingChange::Credits(period, limit));
+        parsed.add_limit(&name, |limit| SettingChange::Credits(period, limit));
     }
 
-    parsed.changes.push(SettingChange::Pool(form.all("pool").any(|it| it == "true")));
+    let pool = SettingChange::Pool(form.all("pool").any(|it| it == "true"));
+    parsed.add("pool", pool, NUMBER);
 
     for mode in MODES {
         let name = mode_name(mode);
@@ -177,7 +179,7 @@ pub(super) fn changes(
         parsed.add(&name, change, ENTRY);
     }
 
-    parsed.add_persona_types(form, &before.persona_types);
+    parsed.add_persona_types(&before.persona_types);
     let models = form.all("models").map(str::to_owned).collect();
     parsed.add("models", SettingChange::Models(models), TOO_MANY);
 
@@ -191,19 +193,15 @@ pub(super) fn changes(
 /// Changes of a form, and the errors at its fields.
 struct ParsedChanges<'a> {
     page: &'a PageContext,
+    form: &'a FormFields,
     changes: Vec<SettingChange>,
     errors: Vec<FieldError>,
 }
 
 impl ParsedChanges<'_> {
     /// Adds the change of a limit; an empty field removes it.
-    fn add_limit(
-        &mut self,
-        form: &FormFields,
-        name: &str,
-        change: impl Fn(Option<i64>) -> SettingChange,
-    ) {
-        match form.some(name).map(|it| it.parse()).transpose() {
+    fn add_limit(&mut self, name: &str, change: impl Fn(Option<i64>) -> SettingChange) {
+        match self.form.some(name).map(|it| it.parse()).transpose() {
             Ok(limit) => self.add(name, change(limit), NUMBER),
             Err(_) => self.refuse(name, NUMBER),
         }
@@ -211,7 +209,8 @@ impl ParsedChanges<'_> {
 
     /// Adds the models of the previous types, of which the form may remove some,
     /// and of a new one.
-    fn add_persona_types(&mut self, form: &FormFields, before: &BTreeMap<String, String>) {
+    fn add_persona_types(&mut self, before: &BTreeMap<String, String>) {
+        let form = self.form;
         for name in before.keys() {
             let field = type_name(name);
             if form.all(&field).next().is_some() {
@@ -230,8 +229,12 @@ impl ParsedChanges<'_> {
         }
     }
 
-    /// Adds a change, or an error at its field if it is invalid in itself.
+    /// Adds the change of a field that differs from its original value, or an error at the field
+    /// if the change is invalid in itself.
     fn add(&mut self, field: &str, change: SettingChange, text: Text) {
+        if !self.form.is_changed(field) {
+            return;
+        }
         match GroupSettings::default().with(std::slice::from_ref(&change)) {
             Ok(_) => self.changes.push(change),
             Err(_) => self.refuse(field, text),

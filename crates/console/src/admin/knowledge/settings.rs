@@ -24,18 +24,28 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 async fn show(page: PageContext, PathId(id): PathId) -> PageResult {
-    let view = settings_view(&page, id, None).await?;
+    let view = settings_view(&page, id).await?;
     Ok(page.render(view))
 }
 
 async fn set_prompt(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
-    let base = base_ref(&page, id);
+    let saved = save_prompt(&page, id, &form).await;
+    finish(&page, id, saved, &form).await
+}
+
+/// Stores a prompt that was changed, unless another was stored since the form was opened.
+async fn save_prompt(page: &PageContext, id: Uuid, form: &FormFields) -> Result<(), ApiError> {
+    if !form.is_changed("prompt") {
+        return Ok(());
+    }
+    let stored = find(page, id).await?.base.prompt.unwrap_or_default();
+    form.check_original("prompt", &stored)?;
+
+    let base = base_ref(page, id);
     let by = Some(page.user());
     let prompt = form.text("prompt").to_owned();
-    let saved = page
-        .run(|api| async move { api.knowledge.documents.set_prompt(by, base, Some(prompt)).await })
-        .await;
-    finish(&page, id, saved, &form).await
+    page.run(|api| async move { api.knowledge.documents.set_prompt(by, base, Some(prompt)).await })
+        .await
 }
 
 async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -73,7 +83,7 @@ async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageRes
         .await;
     match result {
         Ok(()) => page.done("admin/knowledge", "deleted"),
-        Err(err) => page.refuse(settings_view(&page, id, None).await?, err),
+        Err(err) => page.refuse(settings_view(&page, id).await?, err),
     }
 }
 
@@ -85,22 +95,18 @@ async fn finish(
 ) -> PageResult {
     match changed {
         Ok(()) => page.done(&format!("admin/knowledge/{id}/settings"), "saved"),
-        Err(err) => page.refuse(settings_view(page, id, Some(form)).await?, err),
+        Err(err) => page.refuse_typed(settings_view(page, id).await?, form, err),
     }
 }
 
-async fn settings_view(
-    page: &PageContext,
-    id: Uuid,
-    form: Option<&FormFields>,
-) -> Result<View, ApiError> {
+async fn settings_view(page: &PageContext, id: Uuid) -> Result<View, ApiError> {
     let entry = find(page, id).await?;
     let path = format!("admin/knowledge/{id}");
-    let typed = |name: &str| form.and_then(|it| it.some(name));
-    let prompt = typed("prompt").or_else(|| entry.base.prompt.clone()).unwrap_or_default();
+    let prompt = entry.base.prompt.clone().unwrap_or_default();
     let prompt_field = Field::lines("prompt", page.t(PROMPT), prompt).hint(page.t(PROMPT_HINT));
-    let prompt_form =
-        Form::new(format!("{path}/prompt"), page.t(common::SAVE)).field(prompt_field.optional());
+    let prompt_form = Form::new(format!("{path}/prompt"), page.t(common::SAVE))
+        .field(prompt_field.optional())
+        .with_originals();
     let view = below_base(page, &entry, TITLE)
         .section(Section::new("model", "").facts([(page.t(MODEL), model_cell(page, &entry))]))
         .section(Section::new("prompt", page.t(PROMPT)).form(prompt_form));
@@ -108,11 +114,10 @@ async fn settings_view(
         return Ok(view);
     }
 
-    let name = typed("name").unwrap_or_else(|| entry.base.name.clone());
     let rename = Form::new(format!("{path}/rename"), page.t(RENAME)).field(Field::text(
         "name",
         page.t(common::NAME),
-        name,
+        entry.base.name.as_str(),
     ));
 
     let groups = GroupNames::load(page).await?.without(&[entry.base.owner]);

@@ -2,29 +2,46 @@
 
 use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::console::Console;
-use pia_server_testkit::harness::TestConfig;
+use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
+use uuid::Uuid;
 
-use super::html::PageParts;
+use super::html::{PageForm, PageParts};
 use super::strangers::resolve;
 use super::visitor::{ADA, Visitor, start_with_admin};
 
-on_both_databases!(a_plugin_stays_at_its_version_when_it_is_saved);
+on_both_databases!(
+    a_plugin_stays_at_its_version_when_it_is_saved,
+    a_form_changes_only_the_settings_of_a_group_that_were_changed_in_it,
+    a_prompt_that_someone_else_changed_is_not_overwritten,
+    an_empty_name_of_a_base_stays_beside_its_error,
+);
 
-/// Sends the form of a page whose target ends with a path, with these values in place of its own.
-async fn send_form(
-    visitor: &Visitor<'_>,
-    page: &str,
-    target: &str,
-    values: &[(&str, &str)],
-) -> TestResponse {
-    let text = visitor.get(page).await.text();
-    let parts = PageParts::parse(&text);
-    let form = parts.forms.iter().find(|it| it.action.ends_with(target)).expect("a form");
-    let path = resolve(page, &form.action).expect("a path");
-    visitor.post(&path, &[], &form.encode_with(values)).await
+const GROUP: &str = "/admin/groups/00000000-0000-7000-8000-000000000001";
+
+/// Form of a page that was opened.
+struct OpenForm<'a> {
+    visitor: &'a Visitor<'a>,
+    path: String,
+    form: PageForm,
+}
+
+impl<'a> OpenForm<'a> {
+    /// Opens a page with a form whose target ends with this text.
+    async fn open(visitor: &'a Visitor<'a>, page: &str, target: &str) -> Self {
+        let text = visitor.get(page).await.text();
+        let mut forms = PageParts::parse(&text).forms.into_iter();
+        let form = forms.find(|it| it.action.ends_with(target)).expect("a form");
+        let path = resolve(page, &form.action).expect("a path");
+        Self { visitor, path, form }
+    }
+
+    /// Sends it with these values in place of those of the page.
+    async fn send(&self, values: &[(&str, &str)]) -> TestResponse {
+        self.visitor.post(&self.path, &[], &self.form.encode_with(values)).await
+    }
 }
 
 async fn a_plugin_stays_at_its_version_when_it_is_saved(database: TestDatabase) {
@@ -41,10 +58,10 @@ async fn a_plugin_stays_at_its_version_when_it_is_saved(database: TestDatabase) 
     let page = format!("/admin/plugins/{id}");
 
     let renaming = [("name", "Issues"), ("configJson", configuration)];
-    let renamed = send_form(&ada, &page, "/save", &renaming).await;
+    let renamed = OpenForm::open(&ada, &page, "/save").await.send(&renaming).await;
     let after_renaming = console.get(&format!("/api/admin/plugins/{id}")).await;
     let update = [("name", "Issues"), ("version", "2.6"), ("configJson", configuration)];
-    let updated = send_form(&ada, &page, "/save", &update).await;
+    let updated = OpenForm::open(&ada, &page, "/save").await.send(&update).await;
     let after_update = console.get(&format!("/api/admin/plugins/{id}")).await;
 
     assert_eq!(renamed.status, 303, "{}", renamed.text());
@@ -52,4 +69,78 @@ async fn a_plugin_stays_at_its_version_when_it_is_saved(database: TestDatabase) 
     assert_eq!(after_renaming.body["version"], "2.5", "{}", after_renaming.text());
     assert_eq!(updated.status, 303, "{}", updated.text());
     assert_eq!(after_update.body["version"], "2.6", "{}", after_update.text());
+}
+
+async fn a_form_changes_only_the_settings_of_a_group_that_were_changed_in_it(
+    database: TestDatabase,
+) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let console = Console::open(&app, ADA).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let earlier = OpenForm::open(&ada, GROUP, "/settings").await;
+    let later = OpenForm::open(&ada, GROUP, "/settings").await;
+
+    let with_limit = earlier.send(&[("credits.daily", "500")]).await;
+    let refused = later.send(&[("credits.weekly", "many")]).await;
+    let text = refused.text();
+    let mut refused_forms = PageParts::parse(&text).forms.into_iter();
+    let form = refused_forms.find(|it| it.action.ends_with("/settings")).expect("a form");
+    let again = OpenForm { form, path: later.path.clone(), visitor: &ada };
+    let with_other_limit = again.send(&[("credits.weekly", "900")]).await;
+    let unchanged = later.send(&[]).await;
+
+    for answer in [with_limit, with_other_limit, unchanged] {
+        assert_eq!(answer.status, 303, "{}", answer.text());
+    }
+    assert_eq!(refused.status, 400, "{text}");
+    let settings = console.get(&format!("/api{GROUP}/settings")).await;
+    assert_eq!(settings.body["credits"]["daily"], 500, "{}", settings.text());
+    assert_eq!(settings.body["credits"]["weekly"], 900, "{}", settings.text());
+    assert_eq!(app.count("audit_entries WHERE action = 'Group.SettingsChanged'").await, 2);
+}
+
+/// Creates a knowledge base. Returns the path of its page.
+async fn create_base(app: &TestApp, ada: &Visitor<'_>) -> String {
+    app.admin("kb create Handbook default").await.expect("a base");
+    let list = ada.get("/admin/knowledge").await.text();
+    let mut ids = list.split("admin/knowledge/").filter_map(|it| it.get(..36));
+    let id = ids.find_map(|it| Uuid::try_parse(it).ok()).expect("an id");
+    format!("/admin/knowledge/{id}")
+}
+
+async fn a_prompt_that_someone_else_changed_is_not_overwritten(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let page = format!("{}/settings", create_base(&app, &ada).await);
+    let form = OpenForm::open(&ada, &page, "/prompt").await;
+
+    let first = form.send(&[("prompt", "For rules.\r\nAlways.")]).await;
+    let second = form.send(&[("prompt", "Never.")]).await;
+    let unchanged = form.send(&[]).await;
+    let reopened = OpenForm::open(&ada, &page, "/prompt").await;
+    let third = reopened.send(&[("prompt", "For rules only.")]).await;
+
+    for answer in [first, unchanged, third] {
+        assert_eq!(answer.status, 303, "{}", answer.text());
+    }
+    let refusal = second.text();
+    assert_eq!(second.status, 412, "{refusal}");
+    for part in ["Someone else changed this", "\nNever.</textarea>"] {
+        assert!(refusal.contains(part), "{part}: {refusal}");
+    }
+    let after = ada.get(&page).await.text();
+    assert!(after.contains("\nFor rules only.</textarea>"), "{after}");
+    assert_eq!(app.count("audit_entries WHERE action = 'KnowledgeBase.PromptUpdated'").await, 2);
+}
+
+async fn an_empty_name_of_a_base_stays_beside_its_error(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let page = format!("{}/settings", create_base(&app, &ada).await);
+
+    let answer = OpenForm::open(&ada, &page, "/rename").await.send(&[("name", " ")]).await;
+
+    assert_eq!(answer.status, 400, "{}", answer.text());
+    let field = "name=\"name\" type=\"text\" value=\"\"";
+    assert!(answer.text().contains(field), "{}", answer.text());
 }
