@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pia_kernel::{
     AssignmentId, Clock, Cursor, GroupId, OperatorId, Page, PageRequest, SideEffects, TimeOrder,
-    Unavailable, UserId, utf16_len,
+    Timestamp, Unavailable, UserId, utf16_len,
 };
 
 use crate::assignment::Assignment;
@@ -167,16 +167,18 @@ impl AssignmentAdministration {
         Ok(operator)
     }
 
-    /// Changes an operator.
+    /// Changes an operator. `expected` is the time of the last change that the caller read, if it
+    /// must still be that.
     pub async fn update(
         &self,
         by: Option<UserId>,
         id: OperatorId,
         draft: OperatorDraft,
+        expected: Option<Timestamp>,
     ) -> Result<(), OperatorError> {
         check_draft(&draft.name, draft.skill.as_ref())?;
         let OperatorDraft { name, is_active, skill } = draft;
-        let update = OperatorUpdate { name, is_active, skill, at: self.clock.now() };
+        let update = OperatorUpdate { name, is_active, skill, at: self.clock.now(), expected };
         let effects = self.effects(by, object(id), "Operator.Updated");
         check_outcome(self.operators.update(id, update, effects).await?)
     }
@@ -211,6 +213,7 @@ fn check_outcome(outcome: OperatorChangeOutcome) -> Result<(), OperatorError> {
     match outcome {
         OperatorChangeOutcome::Done => Ok(()),
         OperatorChangeOutcome::NotFound => Err(OperatorError::NotFound),
+        OperatorChangeOutcome::Stale => Err(OperatorError::Stale),
         OperatorChangeOutcome::NameTaken => Err(OperatorError::NameTaken),
         OperatorChangeOutcome::UnknownGroup => Err(OperatorError::UnknownGroup),
         OperatorChangeOutcome::BuiltIn => Err(OperatorError::BuiltIn),

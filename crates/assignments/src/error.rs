@@ -60,6 +60,9 @@ pub enum OperatorError {
     /// Operator does not exist.
     #[error("no such operator")]
     NotFound,
+    /// Operator was changed since the caller read it.
+    #[error("the operator was changed in the meantime")]
+    Stale,
     /// Another operator has a skill of this name.
     #[error("the name of the skill is in use")]
     NameTaken,

@@ -240,6 +240,9 @@ impl OperatorStore for SqlOperators {
         let result = in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
             let before: Option<OperatorRow> = lock_operator!(conn, id);
             let Some(before) = before else { return Ok(OperatorChangeOutcome::NotFound) };
+            if update.expected.is_some_and(|it| it != before.updated_at.0) {
+                return Ok(OperatorChangeOutcome::Stale);
+            }
             if !before.is_custom && skill.is_some() {
                 return Ok(OperatorChangeOutcome::BuiltIn);
             }

@@ -58,6 +58,8 @@ pub enum OperatorChangeOutcome {
     Done,
     /// Operator does not exist.
     NotFound,
+    /// Operator has another version than the expected one.
+    Stale,
     /// Name of the skill is in use.
     NameTaken,
     /// One of the groups does not exist.
@@ -78,4 +80,6 @@ pub struct OperatorUpdate {
     pub skill: Option<Skill>,
     /// Time of the change.
     pub at: Timestamp,
+    /// Time of the last change that the caller read; `None` accepts any.
+    pub expected: Option<Timestamp>,
 }

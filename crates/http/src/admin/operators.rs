@@ -42,7 +42,7 @@ pub(crate) async fn update(
 ) -> Result<Json<Done>, HttpError> {
     let by = Some(caller.0.user);
     api.run(|api| async move {
-        api.assignments.administration.update(by, OperatorId(id), request.into()).await
+        api.assignments.administration.update(by, OperatorId(id), request.into(), None).await
     })
     .await?;
     Ok(Json(Done::success()))

@@ -7,6 +7,7 @@ use pia_assignments::{EnqueueError, EnvelopeError, OperatorError, ScheduleError}
 use pia_web::{ApiError, FieldError, RETRY_SOON};
 
 use crate::HttpError;
+use crate::admin::row_version::stale;
 
 /// Time in which an unfinished assignment may end.
 const RETRY_UNFINISHED: Duration = Duration::from_secs(5);
@@ -81,6 +82,7 @@ impl From<OperatorError> for HttpError {
         let refused = |code| ApiError::refused(StatusCode::CONFLICT, code, &message);
         Self::from(match err {
             OperatorError::NotFound => ApiError::not_found(),
+            OperatorError::Stale => stale(),
             OperatorError::NameTaken => refused("name_taken"),
             OperatorError::BuiltIn => refused("operator_built_in"),
             OperatorError::UnknownGroup => invalid("groupIds", "unknown", &message),

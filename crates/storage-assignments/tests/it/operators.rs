@@ -74,7 +74,8 @@ async fn built_in_operators_are_stored_once_and_updated(db: Database) {
     assert_eq!(grant.unwrap(), OperatorChangeOutcome::Done);
 
     let name = "Briefings".to_owned();
-    let update = OperatorUpdate { name, is_active: Some(false), skill: None, at: at(1) };
+    let update =
+        OperatorUpdate { name, is_active: Some(false), skill: None, at: at(1), expected: None };
     assert_eq!(
         store.update(built_in.id, update, effects()).await.unwrap(),
         OperatorChangeOutcome::Done
@@ -138,7 +139,7 @@ async fn the_name_of_a_skill_is_unique_in_any_case(db: Database) {
     assert_eq!(create(&db, &renamed).await, OperatorChangeOutcome::Done);
     let skill = Some(Skill { name: "pLAN".to_owned(), ..brief() });
     let name = "Other".to_owned();
-    let update = OperatorUpdate { name, is_active: Some(true), skill, at: at(1) };
+    let update = OperatorUpdate { name, is_active: Some(true), skill, at: at(1), expected: None };
     let outcome = store.update(renamed.id, update, effects()).await.unwrap();
     assert_eq!(outcome, OperatorChangeOutcome::NameTaken);
     assert_eq!(store.list().await.unwrap()[0], renamed);
@@ -154,6 +155,7 @@ async fn an_operator_is_changed(db: Database) {
         is_active: Some(false),
         skill: Some(skill.clone()),
         at: at(5),
+        expected: None,
     };
 
     let unknown = OperatorId::generate();
@@ -173,7 +175,11 @@ async fn an_operator_is_changed(db: Database) {
     assert_eq!(store.list().await.unwrap(), [expected.clone()]);
 
     let name = "Plans".to_owned();
-    let rename = OperatorUpdate { name, is_active: None, skill: None, at: at(5) };
+    let stale = OperatorUpdate { expected: Some(custom_operator.updated_at), ..update.clone() };
+    let stale_outcome = store.update(expected.id, stale, effects()).await.unwrap();
+    assert_eq!(stale_outcome, OperatorChangeOutcome::Stale);
+    let rename =
+        OperatorUpdate { name, is_active: None, skill: None, at: at(5), expected: Some(at(5)) };
     let outcome = store.update(expected.id, rename, effects()).await.unwrap();
     assert_eq!(outcome, OperatorChangeOutcome::Done);
     "Plans".clone_into(&mut expected.name);
@@ -195,6 +201,7 @@ async fn built_in_operators_keep_their_skill(db: Database) {
         is_active: Some(true),
         skill: Some(brief()),
         at: at(1),
+        expected: None,
     };
 
     let update_outcome = store.update(built_in.id, update, effects()).await.unwrap();

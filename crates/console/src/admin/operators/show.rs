@@ -10,7 +10,8 @@ use super::{
     GROUPS, SKILL, STEPS, TITLE, active_field, draft_with_skill, draft_without_skill, find,
     form_with_skill, licensed_form, origin_text, page, status_cell, webhook,
 };
-use crate::admin::group_choice::{GrantedGroups, GroupNames, typed_groups};
+use crate::admin::bindings::{expected_version, with_version};
+use crate::admin::group_choice::{GroupNames, checked_groups};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -52,7 +53,11 @@ async fn submit(
     } else {
         draft_without_skill(form)
     };
-    page.run(|api| async move { api.assignments.administration.update(by, id, draft).await }).await
+    let expected = expected_version(form);
+    page.run(
+        |api| async move { api.assignments.administration.update(by, id, draft, expected).await },
+    )
+    .await
 }
 
 async fn grant(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
@@ -135,7 +140,9 @@ pub(super) async fn operator_view(
 fn edit_section(page: &PageContext, operator: &Operator, form: Option<&FormFields>) -> Section {
     let name = form.map_or(operator.name.as_str(), |it| it.text("name"));
     let is_active = form.map_or(operator.is_active, |it| it.some("isActive").is_some());
-    let edit = Form::new(format!("admin/operators/{}/edit", operator.id), page.t(common::SAVE))
+    let version = form.map_or(Some(operator.updated_at), expected_version);
+    let edit = Form::new(format!("admin/operators/{}/edit", operator.id), page.t(common::SAVE));
+    let edit = with_version(edit, version)
         .field(Field::text("name", page.t(common::NAME), name))
         .field(active_field(page, is_active));
     let section = Section::new("edit", page.t(EDIT));

@@ -9,6 +9,7 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::html::{PageForm, PageParts};
+use super::planted;
 use super::strangers::resolve;
 use super::visitor::{ADA, Visitor, start_with_admin};
 
@@ -16,6 +17,7 @@ on_both_databases!(
     a_plugin_stays_at_its_version_when_it_is_saved,
     a_form_changes_only_the_settings_of_a_group_that_were_changed_in_it,
     a_prompt_that_someone_else_changed_is_not_overwritten,
+    an_operator_that_someone_else_changed_is_not_overwritten,
     an_empty_name_of_a_base_stays_beside_its_error,
 );
 
@@ -131,6 +133,30 @@ async fn a_prompt_that_someone_else_changed_is_not_overwritten(database: TestDat
     let after = ada.get(&page).await.text();
     assert!(after.contains("\nFor rules only.</textarea>"), "{after}");
     assert_eq!(app.count("audit_entries WHERE action = 'KnowledgeBase.PromptUpdated'").await, 2);
+}
+
+async fn an_operator_that_someone_else_changed_is_not_overwritten(database: TestDatabase) {
+    let upstream = planted::upstream("Fine.").await;
+    let app = start_with_admin(planted::with_everything(database, &upstream)).await;
+    let console = Console::open(&app, ADA).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let operators = console.get("/api/admin/operators").await.body;
+    let id = operators[0]["id"].as_str().expect("an id");
+    let page = format!("/admin/operators/{id}");
+    let form = OpenForm::open(&ada, &page, "/edit").await;
+
+    let first = form.send(&[("name", "Briefings")]).await;
+    let second = form.send(&[("name", "Summaries")]).await;
+    let third = OpenForm::open(&ada, &page, "/edit").await.send(&[("name", "Notes")]).await;
+
+    for answer in [first, third] {
+        assert_eq!(answer.status, 303, "{}", answer.text());
+    }
+    let refusal = second.text();
+    assert_eq!(second.status, 412, "{refusal}");
+    for part in ["Someone else changed this", "value=\"Summaries\"", "<h1>Briefings</h1>"] {
+        assert!(refusal.contains(part), "{part}: {refusal}");
+    }
 }
 
 async fn an_empty_name_of_a_base_stays_beside_its_error(database: TestDatabase) {
