@@ -26,7 +26,7 @@ pub(crate) use self::session::{factor, factor_answer, passkey, password, show, s
 use crate::AccountPages;
 use crate::form_fields::FormFields;
 use crate::page::scripted_page;
-use crate::page_context::{query_value, redirect, root};
+use crate::page_context::{nearest_page, query_value, redirect, root};
 use crate::page_language::{language, remember_language};
 use crate::shell::Shell;
 use crate::texts::errors;
@@ -162,18 +162,31 @@ impl SignInPage {
 }
 
 /// Redirects a request without a session to a sign-in page: that of the console
-/// for its pages, and otherwise that of the account.
+/// for its pages, and otherwise that of the account. It leads back to the page or, after a form,
+/// which is lost, to the page with the form.
 pub(crate) fn login_redirect(request: &HttpRequest) -> HttpResponse {
     let folder = folder_of(area_of(request));
     let login = format!("{folder}/login");
-    let wanted = request.uri().path_and_query().map_or("", |it| it.as_str());
+    let is_form = !request.method().is_safe();
+    let wanted = if is_form {
+        format!("/{}", nearest_page(request))
+    } else {
+        request.uri().path_and_query().map(ToString::to_string).unwrap_or_default()
+    };
 
-    // The response to a form cannot be opened, and the folder is the default.
-    if !request.method().is_safe() || wanted.is_empty() || wanted == format!("/{folder}") {
+    let mut pairs = Vec::new();
+    if is_form && request.path() != "/account/sign-out" {
+        pairs.push(("done", "not-saved"));
+    }
+    // The folder is the default.
+    if !wanted.is_empty() && wanted != format!("/{folder}") {
+        pairs.push(("next", wanted.as_str()));
+    }
+    if pairs.is_empty() {
         return redirect(request, &login);
     }
 
-    let query = serde_urlencoded::to_string([("next", wanted)]).unwrap_or_default();
+    let query = serde_urlencoded::to_string(pairs).unwrap_or_default();
     redirect(request, &format!("{login}?{query}"))
 }
 

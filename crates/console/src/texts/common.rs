@@ -136,6 +136,13 @@ const DONE: &[(&str, Text)] = &[
         "others-ended",
         Text::new("All other sessions are signed out.", "Alle anderen Sitzungen sind abgemeldet."),
     ),
+    (
+        "not-saved",
+        Text::new(
+            "You were signed out. Nothing was saved.",
+            "Sie wurden abgemeldet. Es wurde nichts gespeichert.",
+        ),
+    ),
     ("signed-out", Text::new("You are signed out.", "Sie sind abgemeldet.")),
 ];
 

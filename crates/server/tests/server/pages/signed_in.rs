@@ -8,16 +8,14 @@ use pia_testkit::databases::TestDatabase;
 use pia_web::{Access, Route};
 
 use super::page_routes::{console_pages, is_download, pages, with_unknown_ids};
+use super::strangers::resolve;
 use super::visitor::{ADA, Visitor, sign_in, sign_up_with_role, start_with_admin};
 use super::{FORM, HTML, form};
 
 on_both_databases!(
-    an_account_opens_its_own_pages,
-    a_session_of_the_account_does_not_open_the_console,
-    only_an_administrator_signs_in_to_the_console,
-    a_page_leads_to_the_sign_in,
-    a_wrong_password_is_not_repeated_on_the_page,
-    a_sign_in_leads_back_to_pages_of_the_server_alone,
+    an_account_opens_its_own_pages_and_not_the_console,
+    a_page_leads_to_the_sign_in_and_back,
+    a_form_after_the_end_of_the_session_leads_back_to_its_page,
     a_form_requires_the_csrf_token_and_the_same_site,
     pages_are_open_to_the_roles_of_their_routes,
     forms_are_open_to_the_roles_of_their_routes,
@@ -135,6 +133,31 @@ async fn a_sign_in_leads_back_to_pages_of_the_server_alone(database: TestDatabas
     ] {
         let location = location_after_sign_in(foreign).await;
         assert_eq!(location.as_deref(), Some("../admin"), "{foreign}");
+    }
+}
+
+async fn a_form_after_the_end_of_the_session_leads_back_to_its_page(database: TestDatabase) {
+    const PAGE: &str = "/admin/groups/00000000-0000-7000-8000-000000000001";
+    let app = with_admin(database).await;
+    let send =
+        async |path: &str| app.anonymous().send("POST", path, &[FORM, HTML], b"name=Sales").await;
+
+    let rename = send(&format!("{PAGE}/rename")).await;
+    let name = send("/account/name").await;
+    let sign_out = send("/account/sign-out").await;
+    let path = format!("{PAGE}/rename");
+    let login_path = resolve(&path, rename.header("location").expect("a location"));
+    let login = app.anonymous().send("GET", &login_path.expect("a path"), &[HTML], b"").await;
+
+    for answer in [&rename, &name, &sign_out] {
+        assert_eq!(answer.status, 303, "{}", answer.text());
+    }
+    assert_eq!(name.header("location"), Some("../account/login?done=not-saved"));
+    assert_eq!(sign_out.header("location"), Some("../account/login"));
+    assert_eq!(login.status, 200);
+    let text = login.text();
+    for part in ["You were signed out. Nothing was saved.", &format!("value=\"{PAGE}\"")] {
+        assert!(text.contains(part), "{part}: {text}");
     }
 }
 
