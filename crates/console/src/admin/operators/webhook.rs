@@ -35,7 +35,7 @@ async fn put(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm
             view.sections.insert(0, section.part(secret_part));
             Ok(page.render(view))
         }
-        Err(err) => page.refuse(view, err),
+        Err(err) => page.refuse_typed(view, &form, err),
     }
 }
 

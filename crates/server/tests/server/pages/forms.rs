@@ -18,6 +18,7 @@ on_both_databases!(
     a_form_changes_only_the_settings_of_a_group_that_were_changed_in_it,
     a_prompt_that_someone_else_changed_is_not_overwritten,
     an_operator_that_someone_else_changed_is_not_overwritten,
+    a_refused_url_of_a_webhook_stays_in_its_field,
     an_empty_name_of_a_base_stays_beside_its_error,
 );
 
@@ -157,6 +158,22 @@ async fn an_operator_that_someone_else_changed_is_not_overwritten(database: Test
     for part in ["Someone else changed this", "value=\"Summaries\"", "<h1>Briefings</h1>"] {
         assert!(refusal.contains(part), "{part}: {refusal}");
     }
+}
+
+async fn a_refused_url_of_a_webhook_stays_in_its_field(database: TestDatabase) {
+    const URL: &str = "http://hooks.example/done";
+    let upstream = planted::upstream("Fine.").await;
+    let app = start_with_admin(planted::with_everything(database, &upstream)).await;
+    let console = Console::open(&app, ADA).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let operators = console.get("/api/admin/operators").await.body;
+    let id = operators[0]["id"].as_str().expect("an id");
+    let page = format!("/admin/operators/{id}");
+
+    let answer = OpenForm::open(&ada, &page, "/webhook").await.send(&[("url", URL)]).await;
+
+    assert_eq!(answer.status, 400, "{}", answer.text());
+    assert!(answer.text().contains(&format!("value=\"{URL}\"")), "{}", answer.text());
 }
 
 async fn an_empty_name_of_a_base_stays_beside_its_error(database: TestDatabase) {
