@@ -3,6 +3,7 @@
 use pia_kernel::Language;
 use pia_web::ApiError;
 
+use crate::account::owner_proofs::MISSING;
 use crate::proof::{PROOF, SECRET_VALUE};
 use crate::texts::{errors, field_errors};
 use crate::ui::{ErrorText, Field, View};
@@ -39,9 +40,14 @@ pub(crate) fn attach_errors(
     let mut unattached = None;
     for error in invalid_fields.into_iter().flatten() {
         let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
-        let error_text = field_errors::field_text(language, text("code"), text("message"));
-        let is_proof = text("code") == "required" && ["", "password"].contains(&text("field"));
+        let is_proof =
+            text("code") == "required" && ["", "password", PROOF].contains(&text("field"));
         let name = if is_proof { PROOF } else { text("field") };
+        let error_text = if is_proof {
+            ErrorText::new(MISSING.of(language))
+        } else {
+            field_errors::field_text(language, text("code"), text("message"))
+        };
 
         let mut has_field = false;
         let is_named =

@@ -52,12 +52,8 @@ async fn show_deletion(page: PageContext) -> PageResult {
 
 async fn delete(page: PageContext, form: FormFields, gates: Data<Gates>) -> PageResult {
     let proofs = OwnerProofs::load(&page).await?;
-    let caller = page.caller;
-    let request = deletion_request(proofs, &form);
-    let deleted =
-        page.run(|api| async move { api.identity.deletion.delete(caller, request).await }).await;
-    if let Err(err) = deleted {
-        return page.refuse(deletion_view(&page, proofs), err);
+    if let Err(err) = delete_account(&page, proofs, &form).await {
+        return page.refuse_typed(deletion_view(&page, proofs), &form, err);
     }
 
     let mut response = page.redirect("account/login?done=account-deleted")?;
@@ -65,6 +61,20 @@ async fn delete(page: PageContext, form: FormFields, gates: Data<Gates>) -> Page
     response.headers_mut().append(SET_COOKIE, cookie);
 
     Ok(response)
+}
+
+/// Deletes the account. The form of one with a password must contain a proof.
+async fn delete_account(
+    page: &PageContext,
+    proofs: OwnerProofs,
+    form: &FormFields,
+) -> Result<(), ApiError> {
+    if proofs.has_password {
+        proofs.require(page, form)?;
+    }
+    let caller = page.caller;
+    let request = deletion_request(proofs, form);
+    page.run(|api| async move { api.identity.deletion.delete(caller, request).await }).await
 }
 
 fn deletion_request(proofs: OwnerProofs, form: &FormFields) -> DeletionRequest {

@@ -102,7 +102,8 @@ const OR_CODE: Text = Text::new(
     "Or the six digits from your authenticator app.",
     "Oder die sechs Ziffern aus Ihrer Authenticator-App.",
 );
-const MISSING: Text = Text::new(
+/// Text of the error of a form without a proof.
+pub(crate) const MISSING: Text = Text::new(
     "Confirm that this is your account.",
     "Bestätigen Sie, dass dieses Konto Ihnen gehört.",
 );

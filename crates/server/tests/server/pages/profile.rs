@@ -11,6 +11,7 @@ use super::html::PageParts;
 use super::visitor::{ADA, Visitor, sign_in, start_with_admin};
 
 on_both_databases!(
+    a_missing_password_is_requested_in_the_words_of_the_page,
     an_address_is_changed_by_a_link_to_the_new_one,
     an_incomplete_account_opens_only_pages_that_complete_or_secure_it,
 );
@@ -56,6 +57,30 @@ async fn an_address_is_changed_by_a_link_to_the_new_one(database: TestDatabase) 
     }
     let to_old: Vec<_> = emails_to(&app, ADA).await.into_iter().map(|it| it.template).collect();
     assert_eq!(to_old, ["address-change-requested", "address-changed"]);
+}
+
+async fn a_missing_password_is_requested_in_the_words_of_the_page(database: TestDatabase) {
+    let app = TestConfig::on(database).with_mail().start().await;
+    app.sign_up(ADA).await;
+    let ada = Visitor::sign_in(&app, "account", ADA).await;
+    let csrf = ("csrfToken", &*ada.csrf_token().await);
+
+    for (language, text) in [
+        ("en", "Confirm that this is your account."),
+        ("de", "Bestätigen Sie, dass dieses Konto Ihnen gehört."),
+    ] {
+        for path in ["email", "security/authenticator", "data/delete"] {
+            let body = form(&[csrf, ("email", NEW), ("confirm", "DELETE"), ("proof", "")]);
+            let answer = ada.post(&format!("/account/{path}?lang={language}"), &[], &body).await;
+            let page = answer.text();
+
+            assert_eq!(answer.status, 400, "{path}: {page}");
+            assert!(page.contains(text), "{path}: {page}");
+            assert!(!page.contains("required:") && !page.contains('`'), "{path}: {page}");
+            assert!(path != "data/delete" || page.contains("value=\"DELETE\""), "{page}");
+        }
+    }
+    assert_eq!(app.count("accounts").await, 1);
 }
 
 async fn an_incomplete_account_opens_only_pages_that_complete_or_secure_it(database: TestDatabase) {
