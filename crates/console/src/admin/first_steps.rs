@@ -24,7 +24,7 @@ use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
-use crate::texts::field_errors::field_error;
+use crate::texts::field_errors::{field_error, or_gone};
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
@@ -162,7 +162,7 @@ async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
             view.sections.insert(0, test_call::result_section(&page, &test));
             Ok(page.render(view))
         }
-        Err(err) => page.refuse(view, err),
+        Err(err) => page.refuse(view, or_gone(page.language, err, "key", MODEL_GONE)),
     }
 }
 
@@ -327,6 +327,8 @@ const INTRO: Text = Text::new(
     "Was dieser Server braucht, bevor er genutzt wird. Sie können diese Seite jederzeit verlassen \
      und später weitermachen.",
 );
+const MODEL_GONE: Text =
+    Text::new("This model does not exist any more.", "Dieses Modell gibt es nicht mehr.");
 const STEP: Text = Text::new("Step", "Schritt");
 const ORIGIN: Text = Text::new("Source: {}", "Herkunft: {}");
 const SECRET_SET: Text = Text::new("Set, not displayed", "Gesetzt, nicht angezeigt");

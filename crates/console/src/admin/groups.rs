@@ -26,6 +26,7 @@ use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, group_page, page, page_for};
 use crate::texts::common;
+use crate::texts::field_errors::or_gone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
@@ -76,7 +77,8 @@ async fn assign(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedF
         form.some("policy").map(|it| ClientPolicyId(Uuid::try_parse(&it).unwrap_or_default()));
     let assigned = page
         .run(|api| async move { api.client_policies.assign(by, GroupId(id), policy).await })
-        .await;
+        .await
+        .map_err(|err| or_gone(page.language, err, "policy", POLICY_GONE));
     finish(&page, GroupId(id), &form, assigned, "saved").await
 }
 
@@ -370,6 +372,8 @@ const POLICY_INTRO: Text = Text::new(
     "Einstellungen, die die Apps der Mitglieder bei der nächsten Synchronisierung übernehmen.",
 );
 const NO_POLICY: Text = Text::new("None", "Keine");
+const POLICY_GONE: Text =
+    Text::new("This policy does not exist any more.", "Diese Richtlinie gibt es nicht mehr.");
 const ASSIGN: Text = Text::new("Assign policy", "Richtlinie zuweisen");
 const TOP_UP: Text = Text::new("Add credits", "Credits hinzufügen");
 const TOP_UP_INTRO: Text = Text::new(

@@ -15,6 +15,8 @@ use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
+use crate::texts::common;
+use crate::texts::field_errors::or_gone;
 
 type Handler = fn(actix_web::Route) -> actix_web::Route;
 
@@ -97,8 +99,10 @@ async fn publish(
     PathId(id): PathId,
     ProvedForm(form): ProvedForm,
 ) -> PageResult {
-    let result = assign(&page, &form, Some(ClientPolicyId(id))).await;
-    finish_assignment(&page, ClientPolicyId(id), &form, result).await
+    let result = assign(&page, &form, Some(ClientPolicyId(id)))
+        .await
+        .map_err(|err| or_gone(page.language, err, "group", common::GROUP_GONE));
+    finish_assignment(&page, ClientPolicyId(id), result).await
 }
 
 async fn withdraw(

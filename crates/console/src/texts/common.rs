@@ -19,6 +19,8 @@ pub(crate) const NOT_LICENSED: Text = Text::new(
     "Nicht in der Lizenz dieses Servers enthalten.",
 );
 pub(crate) const FILL_IN: Text = Text::new("Fill in this field.", "Füllen Sie dieses Feld aus.");
+pub(crate) const GROUP_GONE: Text =
+    Text::new("This group does not exist any more.", "Diese Gruppe gibt es nicht mehr.");
 pub(crate) const CHOOSE_FILE: Text = Text::new("Choose a file.", "Wählen Sie eine Datei aus.");
 pub(crate) const WHOLE_NUMBER: Text =
     Text::new("Enter a whole number.", "Geben Sie eine ganze Zahl ein.");

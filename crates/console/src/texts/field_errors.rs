@@ -52,6 +52,18 @@ pub(crate) fn field_error(language: Language, field: impl Into<String>, text: Te
     ApiError::invalid(vec![FieldError { field: field.into(), code: MALFORMED, message }])
 }
 
+/// Returns the error of a field that names what does not exist any more, in place of a
+/// `not_found`, which is the error of the page itself.
+pub(crate) fn or_gone(
+    language: Language,
+    err: ApiError,
+    field: impl Into<String>,
+    text: Text,
+) -> ApiError {
+    let (code, _) = err.code_and_message();
+    if code == "not_found" { field_error(language, field, text) } else { err }
+}
+
 /// Returns the text of the error of a field in a language.
 pub(crate) fn field_text(language: Language, code: &str, message: &str) -> ErrorText {
     let listed = FIELD_ERRORS.iter().find(|it| it.0 == code);

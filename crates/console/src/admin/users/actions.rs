@@ -11,6 +11,8 @@ use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
+use crate::texts::common;
+use crate::texts::field_errors::or_gone;
 
 pub(super) fn routes() -> Vec<Route> {
     // Whoever must go, and keys that leaked, do not wait for a licence.
@@ -58,9 +60,13 @@ async fn move_to_group(
 
 async fn move_user(page: &PageContext, user: UserId, form: &FormFields) -> Result<(), ApiError> {
     let by = Some(page.user());
-    let group = typed_group(page, form, "group").await?;
-    let group = group.ok_or_else(|| unknown_group(page, "group"))?;
-    page.run(|api| async move { api.groups.move_member(by, user, group).await }).await
+    let user = UserId(id);
+    let group = GroupId(Uuid::try_parse(form.text("group")).unwrap_or_default());
+    let moved = page
+        .run(|api| async move { api.groups.move_member(by, user, group).await })
+        .await
+        .map_err(|err| or_gone(page.language, err, "group", common::GROUP_GONE));
+    finish(&page, user, &form, moved, "moved").await
 }
 
 async fn end_sessions(

@@ -178,7 +178,8 @@ async fn a_step_is_done_by_whoever_set_it(database: TestDatabase) {
 
     assert_eq!(states(&ada).await, [DONE, OPEN, DONE, DONE, DONE, DONE, OPTIONAL]);
     assert_eq!(test_call.status, 200);
-    assert_eq!(unknown_key.status, 404);
+    assert_eq!(unknown_key.status, 400, "{}", unknown_key.text());
+    assert!(unknown_key.text().contains("This model does not exist any more."));
     let page = test_call.text();
     assert!(page.contains("Demo answer to") && page.contains("First steps</h1>"), "{page}");
     assert!(page.contains("https://pia.example<") && page.contains("Source: Environment"));

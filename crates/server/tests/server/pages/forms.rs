@@ -5,7 +5,7 @@ use pia_server_testkit::console::Console;
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::html::{PageForm, PageParts};
@@ -19,6 +19,7 @@ on_both_databases!(
     a_prompt_that_someone_else_changed_is_not_overwritten,
     an_operator_that_someone_else_changed_is_not_overwritten,
     a_refused_url_of_a_webhook_stays_in_its_field,
+    a_group_that_is_gone_is_named_at_its_field,
     an_empty_name_of_a_base_stays_beside_its_error,
 );
 
@@ -186,4 +187,29 @@ async fn an_empty_name_of_a_base_stays_beside_its_error(database: TestDatabase) 
     assert_eq!(answer.status, 400, "{}", answer.text());
     let field = "name=\"name\" type=\"text\" value=\"\"";
     assert!(answer.text().contains(field), "{}", answer.text());
+}
+
+async fn a_group_that_is_gone_is_named_at_its_field(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let bob = app.sign_up("bob@example.org").await.user.expect("an id");
+    let console = Console::open(&app, ADA).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let group = console.write("POST", "/api/admin/groups", json!({ "name": "Sales" })).await;
+    let group = group.body["id"].as_str().expect("an id");
+    let document = json!({ "enforce": { "theme": "dark" } }).to_string();
+    let draft = json!({ "name": "Theme", "document": document });
+    let policy = console.write("POST", "/api/admin/client-policies", draft).await;
+    let policy = policy.body["id"].as_str().unwrap_or_else(|| panic!("{}", policy.text()));
+    let of_user = OpenForm::open(&ada, &format!("/admin/users/{bob}"), "/group").await;
+    let of_policy = OpenForm::open(&ada, &format!("/admin/policies/{policy}"), "/publish").await;
+    let path = format!("/api/admin/groups/{group}");
+    assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 200);
+
+    for form in [of_user, of_policy] {
+        let answer = form.send(&[("group", group)]).await;
+        let page = answer.text();
+
+        assert_eq!(answer.status, 400, "{page}");
+        assert!(page.contains("-group\">Group: This group does not exist any more."), "{page}");
+    }
 }
