@@ -1,7 +1,7 @@
 // Passkeys: reveals forms that have `data-script`, which work with it only.
 // Errors in JSON while it is typed in fields that have `data-json`. Refreshes
-// sections that have `data-live`, their interval in seconds. Everything else
-// works without a script.
+// sections that have `data-live`, their interval in seconds. Disables the button of
+// a form that is being sent. Everything else works without a script.
 "use strict";
 
 (() => {
@@ -251,4 +251,26 @@
   }
 
   schedule();
+})();
+
+(() => {
+  // After this time a request that the person has stopped can be sent again.
+  const SENDING_MILLISECONDS = 10 * 1000;
+
+  function setSending(form, isSending) {
+    for (const button of form.querySelectorAll("button[type=submit]")) button.disabled = isSending;
+  }
+
+  // A second click would create a second row, or add credits twice.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (event.defaultPrevented || form.getAttribute("method") !== "post") return;
+    setSending(form, true);
+    setTimeout(() => setSending(form, false), SENDING_MILLISECONDS);
+  });
+
+  // The browser may have stored the page as it was left.
+  addEventListener("pageshow", () => {
+    for (const form of document.forms) setSending(form, false);
+  });
 })();

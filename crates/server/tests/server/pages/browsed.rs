@@ -284,3 +284,25 @@ async fn the_keyboard_reaches_each_control_in_order_with_visible_focus() {
         }
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_button_of_a_form_is_disabled_while_the_form_is_sent() {
+    const SUBMIT: &str = "
+        addEventListener('submit', it => it.preventDefault());
+        const button = document.querySelector('#new form button');
+        button.form.elements.namedItem('name').value = 'Sales';
+        const states = [button.disabled];
+        button.click();
+        states.push(button.disabled);
+        dispatchEvent(new Event('pageshow'));
+        states.push(button.disabled);
+        return states;";
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
+    let browser = Browser::start("en").await;
+    browser.sign_in(&address(&app, "/admin/login"), ADA, PASSWORD).await;
+
+    browser.goto(&address(&app, "/admin/groups")).await;
+    let states = browser.run(SUBMIT, json!([])).await;
+
+    assert_eq!(states, json!([false, true, false]));
+}
