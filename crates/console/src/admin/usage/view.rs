@@ -9,7 +9,7 @@ use crate::texts::common;
 use crate::ui::chart::{Chart, ChartBar};
 use crate::ui::table::SortLink;
 use crate::ui::view::{Link, SectionPart, Tab};
-use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
+use crate::ui::{Cell, Field, Row, Search, Section, Table, Text, View, format};
 
 /// Number of groups, models or people in the chart.
 const MAX_BARS: usize = 30;
@@ -71,9 +71,23 @@ impl UsageView<'_> {
             1 => page.t(TODAY).to_owned(),
             days => page.fill(DAYS, &[&days.to_string()]),
         };
-        let path = format!("admin/usage?{}", query(self.grouping, range));
+        let mut path = format!("admin/usage?{}", query(self.grouping, range));
+        for (name, value) in self.list_parameters() {
+            let pair = serde_urlencoded::to_string([(name, value)]).unwrap_or_default();
+            path.push('&');
+            path.push_str(&pair);
+        }
         let is_current = range == self.range && self.error.is_none();
         Tab { link: Link { label, path }, is_current }
+    }
+
+    /// Returns the parameters of the table that also apply to another range: its order and
+    /// search, or the person.
+    fn list_parameters(&self) -> Vec<(&'static str, String)> {
+        let is_by_user = self.grouping == UsageGrouping::User;
+        let names: &[&'static str] = if is_by_user { &["user"] } else { &["sort", "search"] };
+        let pairs = names.iter().map(|it| (*it, self.page.query(it)));
+        pairs.filter(|it| !it.1.is_empty()).collect()
     }
 
     fn grouping_tabs(&self) -> SectionPart {
@@ -111,10 +125,18 @@ impl UsageView<'_> {
             Some(UsageRangeError::Length) => page.t(WRONG_LENGTH).clone_into(&mut from.error),
         }
 
-        let grouping_fields = Form::default().hidden("by", self.grouping.name()).fields;
+        let by = Field::hidden("by", self.grouping.name());
+        let mut fields: Vec<_> = std::iter::once(by).chain(person).chain([from, to]).collect();
+        for (name, value) in self.list_parameters() {
+            // Managers of an organisation have no field of the person.
+            if fields.iter().all(|it| it.name != name) {
+                fields.push(Field::hidden(name, value));
+            }
+        }
+
         Search {
             label: page.t(CHOOSE).to_owned(),
-            fields: grouping_fields.into_iter().chain(person).chain([from, to]).collect(),
+            fields,
             submit: page.t(SHOW).to_owned(),
             reset: None,
         }

@@ -20,6 +20,7 @@ on_both_databases!(
     an_operator_that_someone_else_changed_is_not_overwritten,
     a_refused_url_of_a_webhook_stays_in_its_field,
     a_group_that_is_gone_is_named_at_its_field,
+    another_range_of_usage_has_the_order_the_search_and_the_person,
     an_empty_name_of_a_base_stays_beside_its_error,
 );
 
@@ -212,4 +213,25 @@ async fn a_group_that_is_gone_is_named_at_its_field(database: TestDatabase) {
         assert_eq!(answer.status, 400, "{page}");
         assert!(page.contains("-group\">Group: This group does not exist any more."), "{page}");
     }
+}
+
+async fn another_range_of_usage_has_the_order_the_search_and_the_person(database: TestDatabase) {
+    const OF_MODELS: &str = "&sort=-calls&search=gpt";
+    const OF_PERSON: &str = "&user=ada%40example.org";
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let ranges = |page: &str, parameters: &str| {
+        let links = PageParts::parse(page).links;
+        links.iter().filter(|it| it.contains("from=") && it.ends_with(parameters)).count()
+    };
+
+    let of_models = ada.get(&format!("/admin/usage?by=model{OF_MODELS}")).await.text();
+    let of_person = ada.get(&format!("/admin/usage?by=user{OF_PERSON}")).await.text();
+
+    assert_eq!(ranges(&of_models, OF_MODELS), 4, "{of_models}");
+    assert_eq!(ranges(&of_person, OF_PERSON), 4, "{of_person}");
+    for field in ["name=\"sort\" value=\"-calls\"", "name=\"search\" value=\"gpt\""] {
+        assert!(of_models.contains(field), "{field}: {of_models}");
+    }
+    assert_eq!(of_person.matches("name=\"user\"").count(), 1, "{of_person}");
 }
