@@ -11,7 +11,7 @@ use crate::page_context::PageContext;
 use crate::shell::links_back;
 use crate::texts::{NoticeTexts, RefusalTexts, Texts, common};
 use crate::ui::view::Link;
-use crate::ui::{Section, View};
+use crate::ui::{Section, Text, View};
 
 /// Code of the refusal of an account that owes its declaration.
 const UNDECLARED: &str = "business_profile_incomplete";
@@ -56,6 +56,10 @@ impl Notice {
 
 /// Renders the page for a refused request within the frame of the pages, with links back.
 pub(super) fn framed_refusal<B>(page: &PageContext, response: &HttpResponse<B>) -> HttpResponse {
+    if response.status() == StatusCode::BAD_REQUEST && !page.is_submission() {
+        return page.render_with(response.status(), outdated_link_view(page));
+    }
+
     let texts = refusal_texts(&Texts::in_language(page.language).refusals, response);
     let links = if is_incomplete(response) {
         let label = page.t(common::COMPLETE_ACCOUNT).to_owned();
@@ -71,6 +75,15 @@ pub(super) fn framed_refusal<B>(page: &PageContext, response: &HttpResponse<B>) 
         .links(links);
     let rendered = page.render_with(response.status(), View::new(texts.title).section(section));
     with_headers_of(response, rendered)
+}
+
+/// Returns the page for a link with a malformed parameter, such as the position in a list that had
+/// another order.
+fn outdated_link_view(page: &PageContext) -> View {
+    let first_page =
+        Link { label: page.t(common::FIRST_PAGE).to_owned(), path: page.page_path().to_owned() };
+    let section = Section::new("refusal", "").paragraph(page.t(OUTDATED_LINK_HINT));
+    View::new(page.t(OUTDATED_LINK)).section(section.links(vec![first_page]))
 }
 
 /// Renders the page for a refused request.
@@ -140,3 +153,10 @@ fn error_code<B>(response: &HttpResponse<B>) -> Option<&'static str> {
     let err = response.error()?.as_error::<ApiError>()?;
     Some(err.code_and_message().0)
 }
+
+const OUTDATED_LINK: Text =
+    Text::new("This link is not valid any more", "Dieser Link ist nicht mehr gültig");
+const OUTDATED_LINK_HINT: Text = Text::new(
+    "The list may have another order now. Start again from its first page.",
+    "Vielleicht ist die Liste jetzt anders sortiert. Beginnen Sie wieder mit der ersten Seite.",
+);

@@ -407,6 +407,10 @@ async fn malformed_cursors_are_refused(database: TestDatabase) {
         "/admin/usage?by=user&after=",
     ] {
         assert_eq!(ada.get(path).await.status, 200, "{path}");
-        assert_eq!(ada.get(&format!("{path}x")).await.status, 400, "{path}x");
+        let refused = ada.get(&format!("{path}x")).await;
+        let page = refused.text();
+        assert_eq!(refused.status, 400, "{path}x: {page}");
+        assert!(page.contains("<h1>This link is not valid any more</h1>"), "{path}x: {page}");
+        assert!(page.contains(">First page</a>"), "{path}x: {page}");
     }
 }
