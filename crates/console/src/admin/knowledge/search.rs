@@ -8,6 +8,7 @@ use super::{OFF, below_base, find, manager_form, manager_page};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
+use crate::texts::field_errors::field_error;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
@@ -27,6 +28,9 @@ async fn search(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
     let Some(retrieval) = page.api.knowledge.retrieval.clone() else {
         return Ok(page.render(view));
     };
+    if text.is_empty() {
+        return page.refuse(view, field_error(page.language, "question", common::FILL_IN));
+    }
 
     // The caller manages the base: otherwise `search_view` has failed.
     let question = Question { bases: vec![pia_kernel::KnowledgeBaseId(id)], text };

@@ -21,6 +21,7 @@ on_both_databases!(
     a_refused_url_of_a_webhook_stays_in_its_field,
     a_group_that_is_gone_is_named_at_its_field,
     another_range_of_usage_has_the_order_the_search_and_the_person,
+    a_search_without_a_question_is_refused,
     an_empty_name_of_a_base_stays_beside_its_error,
 );
 
@@ -234,4 +235,18 @@ async fn another_range_of_usage_has_the_order_the_search_and_the_person(database
         assert!(of_models.contains(field), "{field}: {of_models}");
     }
     assert_eq!(of_person.matches("name=\"user\"").count(), 1, "{of_person}");
+}
+
+async fn a_search_without_a_question_is_refused(database: TestDatabase) {
+    let upstream = planted::upstream("Fine.").await;
+    let app = start_with_admin(planted::with_everything(database, &upstream)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let page = format!("{}/search", create_base(&app, &ada).await);
+
+    let answer = OpenForm::open(&ada, &page, "/search").await.send(&[("question", " ")]).await;
+
+    let text = answer.text();
+    assert_eq!(answer.status, 400, "{text}");
+    assert!(text.contains("<a href=\"#search-question\">"), "{text}");
+    assert!(!text.contains("No passage is relevant enough"), "{text}");
 }
