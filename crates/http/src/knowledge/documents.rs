@@ -4,7 +4,7 @@ use actix_web::HttpResponse;
 use actix_web::http::header::CONTENT_DISPOSITION;
 use actix_web::web::{Data, Json};
 use pia_kernel::DocumentId;
-use pia_knowledge::{DocumentContent, DocumentStatus, Submission};
+use pia_knowledge::{ContentType, DocumentContent, DocumentStatus, Submission};
 use pia_web::{Caller, PathId, PathPart};
 
 use super::path::{managed_base, managed_document};
@@ -89,7 +89,16 @@ pub fn document_file(content: DocumentContent) -> HttpResponse {
     } else {
         name.to_owned()
     };
-    let disposition = if content.content_type.is_text() { "inline" } else { "attachment" };
+    let disposition = match content.content_type {
+        ContentType::Text | ContentType::Markdown => "inline",
+        ContentType::Html => "attachment; filename=\"document.html\"",
+        ContentType::Csv => "attachment; filename=\"document.csv\"",
+        ContentType::Email => "attachment; filename=\"document.eml\"",
+        ContentType::Pdf => "attachment; filename=\"document.pdf\"",
+        ContentType::Docx => "attachment; filename=\"document.docx\"",
+        ContentType::Pptx => "attachment; filename=\"document.pptx\"",
+        ContentType::Xlsx => "attachment; filename=\"document.xlsx\"",
+    };
     HttpResponse::Ok()
         .content_type(content_type)
         .insert_header((CONTENT_DISPOSITION, disposition))
@@ -98,18 +107,16 @@ pub fn document_file(content: DocumentContent) -> HttpResponse {
 
 #[cfg(test)]
 mod tests {
-    use actix_web::http::header::CONTENT_TYPE;
-    use pia_knowledge::ContentType;
-
     use super::*;
+    use actix_web::http::header::CONTENT_TYPE;
 
     #[test]
     fn a_text_is_displayed_and_another_file_is_an_attachment() {
         for (content_type, expected, disposition) in [
             (ContentType::Text, "text/plain; charset=utf-8", "inline"),
             (ContentType::Markdown, "text/markdown; charset=utf-8", "inline"),
-            (ContentType::Html, "text/html", "attachment"),
-            (ContentType::Pdf, "application/pdf", "attachment"),
+            (ContentType::Html, "text/html", "attachment; filename=\"document.html\""),
+            (ContentType::Pdf, "application/pdf", "attachment; filename=\"document.pdf\""),
         ] {
             let response = document_file(DocumentContent { content_type, bytes: b"x".to_vec() });
 
