@@ -4,6 +4,7 @@ use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, RETRY_AFTER};
 use askama::Template;
+use pia_kernel::Language;
 use pia_web::ApiError;
 
 use super::page_layout::{PageLayout, render};
@@ -26,7 +27,7 @@ const NO_LICENCE: &str = "no_license";
 pub(crate) struct Notice {
     layout: PageLayout,
     title: &'static str,
-    paragraphs: Vec<&'static str>,
+    paragraphs: Vec<String>,
     /// Links to other pages, with their labels.
     links: Vec<(String, &'static str)>,
 }
@@ -41,6 +42,7 @@ impl Notice {
         title: &'static str,
         paragraphs: Vec<&'static str>,
     ) -> Self {
+        let paragraphs = paragraphs.into_iter().map(str::to_owned).collect();
         Self { layout, title, paragraphs, links: Vec::new() }
     }
 
@@ -97,7 +99,11 @@ pub(super) fn refusal<B>(layout: PageLayout, response: &HttpResponse<B>) -> Http
         layout.home.clone()
     };
 
+    let wait = wait_text(layout.language, response);
     let mut notice = Notice::new(layout, texts);
+    if let Some(wait) = wait {
+        notice.paragraphs = vec![wait];
+    }
     if let Some((page, label)) = link {
         notice = notice.with_link(page, label);
     }
@@ -127,6 +133,20 @@ fn refusal_texts<B>(refusals: &RefusalTexts, response: &HttpResponse<B>) -> Noti
     }
 }
 
+/// Returns the text of the time after which a request may be sent again; `None` unless it was
+/// refused after too many.
+fn wait_text<B>(language: Language, response: &HttpResponse<B>) -> Option<String> {
+    if response.status() != StatusCode::TOO_MANY_REQUESTS {
+        return None;
+    }
+    let seconds: u64 = response.headers().get(RETRY_AFTER)?.to_str().ok()?.parse().ok()?;
+    Some(match seconds {
+        0..=1 => WAIT_A_SECOND.of(language).to_owned(),
+        2..=120 => WAIT_SECONDS.fill(language, &[&seconds.to_string()]),
+        _ => WAIT_MINUTES.fill(language, &[&seconds.div_ceil(60).to_string()]),
+    })
+}
+
 /// Adds the headers of a refusal to its page.
 fn with_headers_of<B>(response: &HttpResponse<B>, mut page: HttpResponse) -> HttpResponse {
     for name in [ALLOW, RETRY_AFTER] {
@@ -154,6 +174,12 @@ fn error_code<B>(response: &HttpResponse<B>) -> Option<&'static str> {
     Some(err.code_and_message().0)
 }
 
+const WAIT_A_SECOND: Text =
+    Text::new("Try again in a second.", "Versuchen Sie es in einer Sekunde noch einmal.");
+const WAIT_SECONDS: Text =
+    Text::new("Try again in {} seconds.", "Versuchen Sie es in {} Sekunden noch einmal.");
+const WAIT_MINUTES: Text =
+    Text::new("Try again in {} minutes.", "Versuchen Sie es in {} Minuten noch einmal.");
 const OUTDATED_LINK: Text =
     Text::new("This link is not valid any more", "Dieser Link ist nicht mehr gültig");
 const OUTDATED_LINK_HINT: Text = Text::new(

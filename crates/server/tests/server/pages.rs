@@ -139,7 +139,8 @@ async fn refusals_of_the_gates_are_pages_for_browsers_and_json_for_programs() {
     assert_eq!(first.status, 400);
     assert_eq!(page.status, 429);
     assert!(is_page(&page) && page.text().contains("Too many attempts"), "{}", page.text());
-    assert!(page.header("retry-after").is_some());
+    let wait = page.header("retry-after").expect("a time");
+    assert!(page.text().contains(&format!("Try again in {wait} seconds.")), "{}", page.text());
     assert_eq!(program.refusal(), (429, "rate_limited"));
     assert!(wrong_method.status == 405 && is_page(&wrong_method));
     assert_eq!(wrong_method.header("allow"), Some("GET, HEAD, POST"));
