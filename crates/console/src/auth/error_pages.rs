@@ -24,7 +24,8 @@ use crate::texts::common;
 /// Middleware around the gates: renders their errors, and 404 responses, as
 /// pages if a browser requested a page or is on its way to a provider and back;
 /// other clients get JSON. The front page of a server without a licence
-/// redirects to the setup page, and the address of a form to the page with it.
+/// redirects to the setup page, the address of a form to the page with it, and a
+/// first page with a slash at its end to the one without.
 pub async fn render_errors<B: MessageBody + 'static>(
     request: ServiceRequest,
     next: Next<B>,
@@ -34,6 +35,10 @@ pub async fn render_errors<B: MessageBody + 'static>(
         let page =
             format!("admin/setup{}", PageRequest::from_request(response.request()).layout.suffix);
         let redirect = HttpResponse::Found().insert_header((LOCATION, page)).finish();
+        return Ok(response.into_response(redirect).map_into_right_body());
+    }
+    if let Some(folder) = folder_with_slash(&response) {
+        let redirect = redirect(response.request(), folder);
         return Ok(response.into_response(redirect).map_into_right_body());
     }
     if is_signed_out_page(&response) {
@@ -76,6 +81,18 @@ fn is_unlicensed_front<B>(response: &ServiceResponse<B>) -> bool {
         && request.method() == Method::GET
         && request.path() == "/"
         && reads_pages(request.headers())
+}
+
+/// Returns the first page of the console or of the account if it was requested with a slash at
+/// its end.
+fn folder_with_slash<B>(response: &ServiceResponse<B>) -> Option<&'static str> {
+    let request = response.request();
+    let folder = match request.path() {
+        "/admin/" => "admin",
+        "/account/" => "account",
+        _ => return None,
+    };
+    (response.status() == StatusCode::NOT_FOUND && request.method().is_safe()).then_some(folder)
 }
 
 /// Returns whether a page of the console or of an account was requested without

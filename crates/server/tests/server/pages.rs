@@ -226,6 +226,19 @@ async fn unknown_paths_are_a_page_for_browsers() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_first_page_with_a_slash_leads_to_the_one_without() {
+    let app = TestConfig::on(TestDatabase::sqlite()).with("Server__BasePath", "/pia").start().await;
+
+    for (path, expected) in [("/pia/admin/", "../admin"), ("/account/", "../account")] {
+        let answer = open(&app, path).await;
+
+        assert_eq!(answer.status, 303, "{path}: {}", answer.text());
+        assert_eq!(answer.header("location"), Some(expected), "{path}");
+    }
+    assert_eq!(open(&app, "/admin/users/").await.status, 404);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn error_pages_lead_back_to_the_pages_that_they_belong_to() {
     let app = TestApp::spawn().await;
 
