@@ -33,7 +33,7 @@ mod windows;
 pub use admission_request::{AdmissionRequest, CreditHolder};
 #[cfg(feature = "mock")]
 pub use credit_store::MockCreditStore;
-pub use credit_store::{AdmissionOutcome, CreditMismatch, CreditStore};
+pub use credit_store::{AdmissionOutcome, CreditMismatch, CreditStore, TopUpOutcome};
 pub use group_budget::GroupBudget;
 pub use member_budget::MemberBudget;
 pub use refusal::{BudgetRefusal, Gauge, Period};

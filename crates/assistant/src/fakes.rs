@@ -30,7 +30,7 @@ use crate::credits::usage::UsageRecord;
 use crate::credits::{
     AdmissionOutcome, AdmissionRequest, CreditHolder, CreditMismatch, CreditSettings, CreditStore,
     CreditWindows, GroupBudget, ReservationGuard, ReservationLine, Settlement, SettlementSink,
-    Weeks, Window,
+    TopUpOutcome, Weeks, Window,
 };
 use crate::gateway::Gateway;
 use crate::guardrail::Guardrail;
@@ -345,9 +345,14 @@ impl CreditStore for TestEnv {
         &self,
         _: GroupId,
         _: Micros,
+        _: Option<Micros>,
         _: SideEffects,
-    ) -> Result<Option<Micros>, Unavailable> {
+    ) -> Result<TopUpOutcome, Unavailable> {
         panic!("the gateway adds no credits")
+    }
+
+    async fn load_top_ups(&self, _: GroupId) -> Result<Micros, Unavailable> {
+        panic!("the gateway loads no top-ups")
     }
 
     async fn load_group_budgets(&self, _: Micros) -> Result<Vec<GroupBudget>, Unavailable> {

@@ -48,9 +48,9 @@ pub use credits::{
     AdmissionOutcome, AdmissionRequest, Buckets, BudgetRefusal, CallGrant, CreditHolder,
     CreditMismatch, CreditSettings, CreditStock, CreditStore, CreditView, CreditWindows, Credits,
     FreeTier, Gauge, GroupBudget, MemberBudget, Period, PoolStock, ReservationGuard,
-    ReservationLine, Settlement, SettlementSink, TopUpError, TruncationCause, UsageCursor,
-    UsageDetails, UsageGrouping, UsageHour, UsageRange, UsageRangeError, UsageReport, UsageSubject,
-    UsageSum, UsageSums, UsageUsers, WeekGauge, Weeks, Window, WindowKey, WindowKind,
+    ReservationLine, Settlement, SettlementSink, TopUpError, TopUpOutcome, TruncationCause,
+    UsageCursor, UsageDetails, UsageGrouping, UsageHour, UsageRange, UsageRangeError, UsageReport,
+    UsageSubject, UsageSum, UsageSums, UsageUsers, WeekGauge, Weeks, Window, WindowKey, WindowKind,
 };
 pub use embeddings::{BackgroundEmbeddings, Embeddings, TextVectors};
 pub use error::{AssistantError, OpenAiError, Violation};

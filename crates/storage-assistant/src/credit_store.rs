@@ -15,8 +15,8 @@ use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
 use pia_assistant::{
     AdmissionOutcome, AdmissionRequest, CreditHolder, CreditMismatch, CreditStore, CreditWindows,
-    GroupBudget, Micros, Settlement, SettlementSink, UsageLog, UsageRecord, Weeks, Window,
-    WindowKey, WindowKind,
+    GroupBudget, Micros, Settlement, SettlementSink, TopUpOutcome, UsageLog, UsageRecord, Weeks,
+    Window, WindowKey, WindowKind,
 };
 use pia_kernel::{BudgetPeriod, Clock, GroupId, LiveSetting, SideEffects, Unavailable};
 use pia_storage::schema::credit_windows;
@@ -293,19 +293,24 @@ impl CreditStore for SqlCreditStore {
         &self,
         group: GroupId,
         credits: Micros,
+        expected: Option<Micros>,
         effects: SideEffects,
-    ) -> Result<Option<Micros>, Unavailable> {
+    ) -> Result<TopUpOutcome, Unavailable> {
         let key = WindowKey { kind: WindowKind::TopUp, owner: group.0 };
         let row = WindowRow::new(key, None, Some(DbUid(group.0)));
         let keys = [key.to_string()];
         in_tx!(self.context.db, async |conn| {
             if conn.existing_ids(&[], &[DbUid(group.0)]).await?.is_empty() {
-                return Ok(None);
+                return Ok(TopUpOutcome::UnknownGroup);
             }
 
             conn.insert_all(vec![row.clone()]).await?;
             let locked_rows = conn.lock_windows(&keys).await?;
             let before = locked_rows.as_slice().first().map_or(0, |it| it.total);
+            if expected.is_some_and(|it| it.0 != before) {
+                return Ok(TopUpOutcome::Stale);
+            }
+
             let total = before.saturating_add(credits.0);
             diesel::update(credit_windows::table.find(key.to_string()))
                 .set(credit_windows::total.eq(total))
@@ -317,8 +322,16 @@ impl CreditStore for SqlCreditStore {
                 effects.with_changes(Some(&audit_fields(before)), Some(&audit_fields(total)));
             conn.write_effects(&self.context.db, &effects).await?;
 
-            Ok(Some(Micros(total)))
+            Ok(TopUpOutcome::Done(Micros(total)))
         })
+    }
+
+    async fn load_top_ups(&self, group: GroupId) -> Result<Micros, Unavailable> {
+        let key = WindowKey { kind: WindowKind::TopUp, owner: group.0 };
+        let window = credit_windows::table.find(key.to_string()).select(credit_windows::total);
+        let total: Option<i64> =
+            on_conn!(self.context.db.reader(), |conn| window.first(conn).await.optional()?)?;
+        Ok(Micros(total.unwrap_or_default()))
     }
 
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable> {

@@ -40,18 +40,33 @@ pub trait CreditStore: Send + Sync {
         period: BudgetPeriod,
     ) -> Result<Vec<Window>, Unavailable>;
 
-    /// Adds credits that do not expire to a group. Returns the total of its
-    /// top-ups, or `None` if there is no such group.
+    /// Adds credits that do not expire to a group: if a total of its top-ups is expected, only if
+    /// that is still their total.
     async fn top_up(
         &self,
         group: GroupId,
         credits: Micros,
+        expected: Option<Micros>,
         effects: SideEffects,
-    ) -> Result<Option<Micros>, Unavailable>;
+    ) -> Result<TopUpOutcome, Unavailable>;
+
+    /// Loads the total of a group's top-ups, used or not.
+    async fn load_top_ups(&self, group: GroupId) -> Result<Micros, Unavailable>;
 
     /// Returns the windows whose reserved amount differs from that of the open
     /// calls.
     async fn find_mismatches(&self) -> Result<Vec<CreditMismatch>, Unavailable>;
+}
+
+/// Outcome of adding credits to a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TopUpOutcome {
+    /// Credits are added. Has the new total of the group's top-ups.
+    Done(Micros),
+    /// Top-ups have another total than the expected one.
+    Stale,
+    /// Group does not exist.
+    UnknownGroup,
 }
 
 /// Outcome of a request for admission.

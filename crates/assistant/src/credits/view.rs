@@ -11,7 +11,7 @@ use pia_kernel::{
 };
 
 use super::admission_request::CreditHolder;
-use super::credit_store::CreditStore;
+use super::credit_store::{CreditStore, TopUpOutcome};
 use super::group_budget::GroupBudget;
 use super::member_budget::MemberBudget;
 use super::refusal::Gauge;
@@ -82,6 +82,9 @@ pub enum TopUpError {
     /// Number of credits is out of its range.
     #[error("the credits are a whole number, 1 to {MAX_TOP_UP}")]
     Amount,
+    /// Credits were added since the caller read the total.
+    #[error("credits were added in the meantime")]
+    Stale,
     /// Group was deleted, or never existed.
     #[error("no such group")]
     UnknownGroup,
@@ -118,15 +121,32 @@ impl Credits {
     }
 
     /// Adds credits that do not expire to a group, with the administrator's audit entry.
-    pub async fn top_up(&self, by: UserId, group: GroupId, credits: i64) -> Result<(), TopUpError> {
+    /// `expected` is the total of top-ups that the caller read, if it must still be that, so that
+    /// a repeated request adds nothing.
+    pub async fn top_up(
+        &self,
+        by: UserId,
+        group: GroupId,
+        credits: i64,
+        expected: Option<Micros>,
+    ) -> Result<(), TopUpError> {
         if !(1..=MAX_TOP_UP).contains(&credits) {
             return Err(TopUpError::Amount);
         }
         let at = self.clock.now();
         let object = format!("group:{group}");
         let effects = SideEffects::of_object(at, Some(by), object, "Group.ToppedUp");
-        let new_total = self.credit_store.top_up(group, Micros::credits(credits), effects).await?;
-        new_total.map(|_| ()).ok_or(TopUpError::UnknownGroup)
+        let added = Micros::credits(credits);
+        match self.credit_store.top_up(group, added, expected, effects).await? {
+            TopUpOutcome::Done(_) => Ok(()),
+            TopUpOutcome::Stale => Err(TopUpError::Stale),
+            TopUpOutcome::UnknownGroup => Err(TopUpError::UnknownGroup),
+        }
+    }
+
+    /// Returns the total of a group's top-ups, used or not.
+    pub async fn top_ups(&self, group: GroupId) -> Result<Micros, Unavailable> {
+        self.credit_store.load_top_ups(group).await
     }
 
     /// Returns the budgets of groups that are used up to 80 % or more, the

@@ -7,7 +7,7 @@ mod settings;
 mod top_members;
 mod top_ups;
 
-use pia_assistant::{CreditView, MemberBudget};
+use pia_assistant::{CreditView, MemberBudget, Micros};
 use pia_http::HttpError;
 use pia_identity::Role;
 use pia_kernel::{BudgetPeriod, ClientPolicyId, GroupId, Page, SortCursor};
@@ -26,9 +26,12 @@ use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, group_page, page, page_for};
 use crate::texts::common;
-use crate::texts::field_errors::or_gone;
+use crate::texts::field_errors::{field_error, or_gone};
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
+
+/// Name of the field with the total of top-ups when the form was opened.
+const TOP_UPS: &str = "topUps";
 
 pub(super) fn routes() -> Vec<Route> {
     let changing = |route| Route { feature: Some(Feature::GroupManagement), ..route };
@@ -104,8 +107,19 @@ async fn move_to_group(page: &PageContext, group: GroupId, email: &str) -> Resul
 async fn top_up(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm) -> PageResult {
     let by = page.user();
     let number = form.text("credits").parse().unwrap_or_default();
-    let added =
-        page.run(|api| async move { api.credits.top_up(by, GroupId(id), number).await }).await;
+    // The total that the form was opened with: a second click finds another one.
+    let expected = form.text(TOP_UPS).parse().ok().map(Micros);
+    let added = page
+        .run(|api| async move { api.credits.top_up(by, GroupId(id), number, expected).await })
+        .await
+        .map_err(|err| {
+            let (code, _) = err.code_and_message();
+            if code == "precondition_failed" {
+                field_error(page.language, "credits", ADDED_MEANWHILE)
+            } else {
+                err
+            }
+        });
     finish(&page, GroupId(id), &form, added, "topped-up").await
 }
 
@@ -200,6 +214,8 @@ struct GroupDetail {
     /// Policies to choose from, for administrators.
     policies: Vec<ClientPolicyEntry>,
     credits: CreditView,
+    /// Total of its top-ups, used or not.
+    top_ups: Micros,
     /// Members who used most of each budget.
     top_members: Vec<(BudgetPeriod, Vec<MemberBudget>)>,
 }
@@ -222,6 +238,7 @@ async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> 
             policy: api.client_policies.of_group(id).await?,
             policies,
             credits: api.credits.view(user, id, None).await?,
+            top_ups: api.credits.top_ups(id).await?,
             top_members: api.credits.top_members(id).await?,
         })
     })
@@ -262,7 +279,7 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
         .section(published::section(page, id).await?)
         .section(settings::section(page, &detail.settings, &path))
         .section(policy_section(page, &detail, &path))
-        .section(top_up_section(page, &path, top_ups::table(page, id).await?))
+        .section(top_up_section(page, &detail, &path, top_ups::table(page, id).await?))
         .section(rename_section(page, &detail, &path))
         .section(delete_section(page, &path)))
 }
@@ -311,9 +328,11 @@ fn policy_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Secti
     Section::new("policy", page.t(POLICY)).intro(page.t(POLICY_INTRO)).form(form)
 }
 
-fn top_up_section(page: &PageContext, path: &str, latest: Table) -> Section {
+fn top_up_section(page: &PageContext, detail: &GroupDetail, path: &str, latest: Table) -> Section {
     let credits = Field::input("credits", page.t(TOP_UP_CREDITS), "number", "off", "");
-    let form = Form::new(format!("{path}/top-up"), page.t(TOP_UP)).field(credits);
+    let total = detail.top_ups.0.to_string();
+    let form = Form::new(format!("{path}/top-up"), page.t(TOP_UP));
+    let form = form.field(credits).hidden(TOP_UPS, total);
     let log = Link {
         label: page.t(TOP_UP_LOG).to_owned(),
         path: format!("admin/audit?action={}", top_ups::ACTION),
@@ -380,6 +399,11 @@ const TOP_UP_INTRO: Text = Text::new(
     "Added credits do not expire. Members use them once their weekly credits are used up.",
     "Hinzugefügte Credits verfallen nicht. Mitglieder verbrauchen sie, sobald ihre Wochen-Credits \
      aufgebraucht sind.",
+);
+const ADDED_MEANWHILE: Text = Text::new(
+    "Credits were added in the meantime. Check the latest top-ups before you add more.",
+    "Inzwischen wurden Credits hinzugefügt. Prüfen Sie die letzten Aufladungen, bevor Sie weitere \
+     hinzufügen.",
 );
 const TOP_UP_CREDITS: Text = Text::new("Credits", "Credits");
 const TOP_UP_LOG: Text =

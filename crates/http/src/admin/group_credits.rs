@@ -35,7 +35,7 @@ pub(crate) async fn top_up(
 ) -> Result<Json<Done>, HttpError> {
     let by = caller.0.user;
     let added = request.credits.unwrap_or_default();
-    api.run(|api| async move { api.credits.top_up(by, GroupId(id), added).await }).await?;
+    api.run(|api| async move { api.credits.top_up(by, GroupId(id), added, None).await }).await?;
     Ok(Json(Done::success()))
 }
 

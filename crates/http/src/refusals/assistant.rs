@@ -9,6 +9,7 @@ use pia_assistant::{
 use pia_web::{ApiError, FieldError, OpenAiForm, RETRY_SOON};
 
 use crate::HttpError;
+use crate::admin::row_version::stale;
 
 impl From<UsageRangeError> for HttpError {
     fn from(err: UsageRangeError) -> Self {
@@ -33,6 +34,7 @@ impl From<TopUpError> for HttpError {
             TopUpError::Amount => {
                 ApiError::invalid(vec![FieldError { field, code: "invalid", message }])
             }
+            TopUpError::Stale => stale(),
             TopUpError::UnknownGroup => ApiError::not_found(),
             TopUpError::Unavailable(err) => err.into(),
         })

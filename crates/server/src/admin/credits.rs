@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pia_assistant::{CreditMismatch, CreditStore, Micros, Weeks};
+use pia_assistant::{CreditMismatch, CreditStore, Micros, TopUpOutcome, Weeks};
 use pia_kernel::{Clock, LiveSetting, SideEffects};
 use pia_policy::GroupError;
 use pia_settings::CreditsCommand;
@@ -63,9 +63,11 @@ impl CreditServices {
         let at = self.clock.now();
         let object = format!("group:{}", group.id);
         let effects = SideEffects::of_object(at, None, object, "Group.ToppedUp");
-        let input = self.credit_store.top_up(group.id, Micros::credits(credits), effects).await?;
-        let input = input.ok_or(GroupError::Unknown)?.rounded_down();
+        let added = Micros::credits(credits);
+        let outcome = self.credit_store.top_up(group.id, added, None, effects).await?;
+        let TopUpOutcome::Done(total) = outcome else { return Err(GroupError::Unknown.into()) };
+        let total = total.rounded_down();
         let name = group.name.as_str();
-        Ok(format!("{credits} credits added to group {name}, {input} in total\n"))
+        Ok(format!("{credits} credits added to group {name}, {total} in total\n"))
     }
 }

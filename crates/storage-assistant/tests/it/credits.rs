@@ -8,8 +8,8 @@ use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
 use pia_assistant::{
     AdmissionOutcome, ApiKeyBudget, CallOutcome, CreditHolder, CreditStore, Micros, Mode, Period,
-    Rates, ReservationLine, Settlement, SettlementSink, Usage, UsageLog, UsageRecord, Weeks,
-    WindowKind,
+    Rates, ReservationLine, Settlement, SettlementSink, TopUpOutcome, Usage, UsageLog, UsageRecord,
+    Weeks, WindowKind,
 };
 use pia_kernel::{
     ApiKeyId, BudgetPeriod, CreditLimits, GroupId, LiveSetting, SideEffects, Timestamp, UserId,
@@ -483,15 +483,22 @@ async fn top_ups_are_drawn_last_and_stay(db: Database) {
     let clock = Arc::new(ManualClock::new(friday()));
     let credit_store = start_at(&db, Arc::<ManualClock>::clone(&clock), &TaskTracker::new());
     let ada = create_member(&db, CreditLimits { weekly: 2, ..CreditLimits::default() }).await;
-    let top_up = |group| credit_store.top_up(group, credits(1), SideEffects::default());
+    let top_up =
+        |group, expected| credit_store.top_up(group, credits(1), expected, SideEffects::default());
 
-    assert_eq!(top_up(GroupId::generate()).await.unwrap(), None);
-    let totals: Vec<_> = join_all((0..5).map(|_| top_up(ada.group)))
-        .await
-        .into_iter()
-        .map(|it| it.unwrap().unwrap())
-        .collect();
-    assert_eq!(totals.iter().max(), Some(&credits(5)));
+    let of_unknown = top_up(GroupId::generate(), None).await.unwrap();
+    assert_eq!(of_unknown, TopUpOutcome::UnknownGroup);
+    let first_outcomes = join_all((0..4).map(|_| top_up(ada.group, None))).await;
+    let first_totals: Vec<_> = first_outcomes.into_iter().map(Result::unwrap).collect();
+    assert!(first_totals.contains(&TopUpOutcome::Done(credits(4))), "{first_totals:?}");
+
+    // Of repeated requests, one adds credits.
+    let repeated = join_all((0..4).map(|_| top_up(ada.group, Some(credits(4))))).await;
+    let outcomes: Vec<_> = repeated.into_iter().map(Result::unwrap).collect();
+    let count_of = |outcome| outcomes.iter().filter(|it| **it == outcome).count();
+    assert_eq!(count_of(TopUpOutcome::Done(credits(5))), 1);
+    assert_eq!(count_of(TopUpOutcome::Stale), 3);
+    assert_eq!(credit_store.load_top_ups(ada.group).await.unwrap(), credits(5));
 
     // Two of the allowance, and two of the top-ups.
     spend(&credit_store, ada, 4).await;

@@ -103,7 +103,7 @@ async fn a_top_up_by_another_instance_is_available_at_once(db: Database) {
         [admit(&store, request(ada, 2)).await, admit(&store, request(ada, 2)).await];
     refusal_of(&store, request(ada, 2)).await;
 
-    store_of_top_up.top_up(ada.group, credits(4), SideEffects::default()).await.unwrap();
+    store_of_top_up.top_up(ada.group, credits(4), None, SideEffects::default()).await.unwrap();
 
     let _calls_of_top_up =
         [admit(&store, request(ada, 2)).await, admit(&store, request(ada, 2)).await];

@@ -22,6 +22,7 @@ on_both_databases!(
     a_group_that_is_gone_is_named_at_its_field,
     another_range_of_usage_has_the_order_the_search_and_the_person,
     a_search_without_a_question_is_refused,
+    credits_are_added_once_by_a_form_that_is_sent_twice,
     an_empty_name_of_a_base_stays_beside_its_error,
 );
 
@@ -249,4 +250,24 @@ async fn a_search_without_a_question_is_refused(database: TestDatabase) {
     assert_eq!(answer.status, 400, "{text}");
     assert!(text.contains("<a href=\"#search-question\">"), "{text}");
     assert!(!text.contains("No passage is relevant enough"), "{text}");
+}
+
+async fn credits_are_added_once_by_a_form_that_is_sent_twice(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let form = OpenForm::open(&ada, GROUP, "/top-up").await;
+
+    let first = form.send(&[("credits", "100")]).await;
+    let second = form.send(&[("credits", "100")]).await;
+    let count = app.count("audit_entries WHERE action = 'Group.ToppedUp'").await;
+    let reopened = OpenForm::open(&ada, GROUP, "/top-up").await;
+    let third = reopened.send(&[("credits", "100")]).await;
+
+    for answer in [first, third] {
+        assert_eq!(answer.status, 303, "{}", answer.text());
+    }
+    let page = second.text();
+    assert_eq!(second.status, 400, "{page}");
+    assert!(page.contains("Credits were added in the meantime."), "{page}");
+    assert_eq!(count, 1);
 }
