@@ -6,6 +6,7 @@ use pia_web::ApiError;
 use crate::account::owner_proofs::MISSING;
 use crate::proof::{PROOF, SECRET_VALUE};
 use crate::texts::{errors, field_errors};
+use crate::ui::form::FieldControl;
 use crate::ui::{ErrorText, Field, View};
 
 /// Errors of a wrong proof of ownership.
@@ -25,11 +26,13 @@ pub(crate) fn attach_errors(
     let (code, _) = err.code_and_message();
     if WRONG_PROOFS.contains(&code) {
         let error_text = errors::text(language, err);
+        let wrong_password = ErrorText::new(errors::WRONG_PASSWORD.of(language));
         let proof_fields =
             view.displayed_fields_mut().filter(|it| PROOF_FIELDS.contains(&it.name.as_str()));
         let mut has_field = false;
         for field in proof_fields {
-            field.set_error(&error_text);
+            let is_password = takes_password_only(field);
+            field.set_error(if is_password { &wrong_password } else { &error_text });
             has_field = true;
         }
         return has_field.then(|| ErrorText::new(errors::MARKED_FIELDS.of(language)));
@@ -62,4 +65,10 @@ pub(crate) fn attach_errors(
     }
 
     unattached
+}
+
+/// Returns whether a field for a proof takes a password only: others name the codes that they
+/// take in a hint.
+fn takes_password_only(field: &Field) -> bool {
+    matches!(field.control, FieldControl::Input { kind: "password", .. }) && field.hint.is_empty()
 }

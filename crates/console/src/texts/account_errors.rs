@@ -1,5 +1,6 @@
 //! Errors of one's own account and its credentials, by their codes.
 
+use super::errors::WRONG_PASSWORD;
 use crate::ui::Text;
 
 /// Texts of the errors, by their codes.
@@ -44,7 +45,7 @@ pub(super) const ACCOUNT_ERRORS: &[(&str, Text)] = &[
             "Dieses Konto hat kein Passwort. Sie melden sich bei einem Identitätsanbieter an.",
         ),
     ),
-    ("invalid_password", Text::new("The password is wrong.", "Das Passwort stimmt nicht.")),
+    ("invalid_password", WRONG_PASSWORD),
     (
         "invalid_proof",
         Text::new(

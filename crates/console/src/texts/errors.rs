@@ -18,6 +18,10 @@ const REFUSED: &str = "Das war nicht möglich. Gemeldeter Grund, auf Englisch:";
 pub(crate) const MARKED_FIELDS: Text =
     Text::new("Check the marked fields.", "Prüfen Sie die markierten Felder.");
 
+/// Text of a wrong proof where a password is the only one.
+pub(crate) const WRONG_PASSWORD: Text =
+    Text::new("The password is wrong.", "Das Passwort stimmt nicht.");
+
 /// Returns the text of an error in a language. An error whose code is not listed has the
 /// message of the JSON API.
 pub(crate) fn text(language: Language, err: &ApiError) -> ErrorText {

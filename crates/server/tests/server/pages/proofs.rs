@@ -199,7 +199,7 @@ async fn a_form_is_sent_again_with_the_proof_that_it_needs(database: TestDatabas
     assert!(!question.text().contains("role=\"alert\""), "{}", question.text());
     let second_text = second_question.text();
     assert!(is_confirmation(&second_question), "{}: {second_text}", second_question.status);
-    assert!(second_text.contains("The password or code is wrong"), "{second_text}");
+    assert!(second_text.contains("The password is wrong."), "{second_text}");
     assert!(second_text.contains("role=\"alert\""), "{second_text}");
     assert!(second_text.contains("Check the marked fields."), "{second_text}");
     assert!(!second_text.contains("not my password"), "{second_text}");
@@ -304,19 +304,21 @@ async fn the_question_names_the_proofs_that_the_account_has(database: TestDataba
     let app = start_with_admin(config).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     let texts = [
-        ("en", "Your password", "Or the six digits"),
-        ("de", "Ihr Passwort", "Oder die sechs Ziffern"),
+        ("en", "Your password", "Or the six digits", "The password is wrong."),
+        ("de", "Ihr Passwort", "Oder die sechs Ziffern", "Das Passwort stimmt nicht."),
     ];
     let question = async |language: &str| {
-        let answer = send(&ada, &format!("{PATH}?lang={language}"), &[("value", "closed")]).await;
+        let fields = [("value", "closed"), ("proof", "not my password")];
+        let answer = send(&ada, &format!("{PATH}?lang={language}"), &fields).await;
         assert!(is_confirmation(&answer), "{}", answer.text());
         answer.text()
     };
 
     clock.advance(STALE);
-    for (language, password, code_hint) in texts {
+    for (language, password, code_hint, wrong_password) in texts {
         let page = question(language).await;
         assert!(page.contains(password) && !page.contains(code_hint), "{page}");
+        assert!(page.contains(wrong_password), "{page}");
     }
 
     let setup = send(&ada, SETUP, &[("proof", PASSWORD)]).await.text();
@@ -330,9 +332,10 @@ async fn the_question_names_the_proofs_that_the_account_has(database: TestDataba
     assert_eq!(enabled.status, 200, "{}", enabled.text());
 
     clock.advance(STALE);
-    for (language, password, code_hint) in texts {
+    for (language, password, code_hint, wrong_password) in texts {
         let page = question(language).await;
         assert!(page.contains(password) && page.contains(code_hint), "{page}");
+        assert!(!page.contains(wrong_password), "{page}");
     }
 }
 
