@@ -284,7 +284,7 @@ async fn every_page_is_accessible_and_fits_a_phone() {
 
 /// Returns a path of each page, with ids from links. Panics if no page links to a
 /// path of a route with an id.
-async fn paths_of_pages(app: &TestApp) -> Vec<String> {
+pub(super) async fn paths_of_pages(app: &TestApp) -> Vec<String> {
     let routes: Vec<Route> = pages().filter(|it| it.method == "GET" && !is_download(it)).collect();
     let mut walk = Walk::new(Visitor::sign_in(app, "admin", ADA).await);
     walk.visit().await;
