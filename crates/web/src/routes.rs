@@ -6,6 +6,7 @@
 //! actix-web.
 
 use actix_web::http::Method;
+use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use pia_identity::{Role, ScimScope, SessionScope};
 use pia_policy::Feature;
@@ -13,6 +14,7 @@ use utoipa::ToSchema;
 use utoipa::openapi::{RefOr, Schema};
 
 use crate::budgets::Budget;
+use crate::surface::catch_panics;
 
 /// Route. No property has a default, so each is stated.
 pub struct Route {
@@ -357,9 +359,10 @@ impl RouteTable {
         for route in &self.0 {
             // `route` guards the resource by its method: of two plain resources
             // with one path, the second would never be matched.
-            config.route(route.path, (route.handler)(web::method(route.method.clone())));
+            let handle = |method| (route.handler)(web::method(method)).wrap(from_fn(catch_panics));
+            config.route(route.path, handle(route.method.clone()));
             if route.method == Method::GET {
-                config.route(route.path, (route.handler)(web::method(Method::HEAD)));
+                config.route(route.path, handle(Method::HEAD));
             }
         }
     }

@@ -7,7 +7,7 @@
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
-use actix_web::body::MessageBody;
+use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
 use actix_web::http::ConnectionType;
@@ -181,10 +181,26 @@ fn session_ref<B>(response: &ServiceResponse<B>) -> Option<SessionRef> {
     response.request().extensions().get::<PresentedCredential>().and_then(|it| it.0)
 }
 
-/// Returns the error after a panic, which would otherwise close the connection
+/// Middleware of each route: a panic of its handler becomes an error like any other, which the
+/// other middleware translates and renders.
+pub(crate) async fn catch_panics(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse, Error> {
+    // Only possible within a route: the router needs to own the request alone.
+    let request_ref = request.request().clone();
+    // No value that is used after the panic could be left inconsistent.
+    let result = AssertUnwindSafe(next.call(request)).catch_unwind().await;
+    result.unwrap_or_else(|_panic| {
+        let error = ApiError::internal("a handler panicked");
+        Ok(ServiceResponse::from_err(error, request_ref))
+    })
+}
+
+/// Returns the error after a panic of a middleware, which would otherwise close the connection
 /// together with the client's other requests on it.
 fn panic_error(dialect: Dialect) -> Error {
-    let error = ApiError::internal("a handler panicked");
+    let error = ApiError::internal("a middleware panicked");
     error.log();
     let response = error.response(dialect);
     InternalError::from_response(error, response).into()
@@ -202,6 +218,7 @@ fn finish_error(error: Error, mut entry: Entry, headers: &CommonHeaders) -> Erro
 
 #[cfg(test)]
 mod tests {
+    use actix_web::body::to_bytes;
     use actix_web::middleware::from_fn;
     use actix_web::{App, test};
 
@@ -225,5 +242,24 @@ mod tests {
         assert_eq!(response.headers().get(X_CONTENT_TYPE_OPTIONS).unwrap(), "nosniff");
         let counter = r#"pia_http_requests_total{method="GET",route="-",status="500"} 1"#;
         assert!(metrics.text().unwrap().contains(counter));
+    }
+
+    #[actix_web::test]
+    async fn a_panic_of_a_middleware_is_reported_in_the_form_of_the_path() {
+        let panicking = |_: ServiceRequest, _: Next<BoxBody>| async {
+            panic!("on purpose") as Result<ServiceResponse, Error>
+        };
+        let app = App::new().wrap(from_fn(panicking)).wrap(from_fn(surface));
+        let service = test::init_service(app).await;
+
+        let request = test::TestRequest::get().uri("/v1/models").to_request();
+        let error = test::try_call_service(&service, request).await.err().unwrap();
+
+        let response = error.error_response();
+        assert_eq!(response.status().as_u16(), 500);
+        assert!(response.headers().contains_key(RequestId::HEADER));
+        let body = to_bytes(response.into_body()).await.unwrap();
+        let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
+        assert_eq!(body["error"]["code"], "internal_error");
     }
 }

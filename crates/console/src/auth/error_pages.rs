@@ -175,3 +175,51 @@ fn is_unknown_page(method: &Method, path: &str, status: StatusCode) -> bool {
     let is_for_programs = path.starts_with("/api/") || Dialect::from_path(path) != Dialect::Pia;
     opens && status == StatusCode::NOT_FOUND && !is_for_programs
 }
+
+#[cfg(test)]
+mod tests {
+    use actix_web::App;
+    use actix_web::http::header::ACCEPT;
+    use actix_web::middleware::from_fn;
+    use actix_web::test::{TestRequest, call_service, init_service};
+    use pia_web::{RouteTable, surface};
+
+    use super::*;
+    use crate::testing::RenderedPage;
+
+    /// Opens a page whose handler panics.
+    async fn open_panicking(path: &str, accepted: &str) -> RenderedPage {
+        let mut routes = crate::routes();
+        for route in &mut routes {
+            route.handler = |it| it.to(|| async { panic!("on purpose") as HttpResponse });
+        }
+        let table = RouteTable::new(routes);
+        let app = App::new()
+            .wrap(from_fn(render_errors))
+            .wrap(from_fn(surface))
+            .configure(|config| table.register(config));
+
+        let request = TestRequest::get().uri(path).insert_header((ACCEPT, accepted));
+        let response = call_service(&init_service(app).await, request.to_request()).await;
+        RenderedPage::from_response(response.into_parts().1.map_into_boxed_body()).await
+    }
+
+    #[actix_web::test]
+    async fn after_a_panic_browsers_get_a_page_and_programs_get_json() {
+        for path in ["/admin/groups", "/account/sessions"] {
+            let page = open_panicking(path, "text/html,*/*;q=0.8").await;
+            let program = open_panicking(path, "*/*").await;
+
+            assert_eq!(page.status, 500, "{path}");
+            assert_eq!(page.header("content-type"), "text/html; charset=utf-8", "{path}");
+            assert!(page.has("<h1>Something went wrong</h1>"), "{path}: {}", page.text);
+            assert!(!page.has("on purpose"), "{path}: {}", page.text);
+            assert_eq!(program.status, 500, "{path}");
+            assert_eq!(program.header("content-type"), "application/json", "{path}");
+            assert!(program.has("internal_error"), "{path}: {}", program.text);
+            for answer in [page, program] {
+                assert!(!answer.header("x-request-id").is_empty(), "{path}");
+            }
+        }
+    }
+}

@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::*;
 use crate::{
     AcceptedCredentials, AccountScope, CountedAgainst, Docs, OpenApiDocument, ProofCheck, Quotas,
-    ResponseDoc, TrustedProxies, surface, wire,
+    ResponseDoc, TrustedProxies, surface, translate_errors, wire,
 };
 
 mod kb_manager;
@@ -157,6 +157,7 @@ async fn send_through(
         .app_data(gates)
         .app_data(Data::new(TrustedProxies::default()))
         .wrap(from_fn(admit))
+        .wrap(from_fn(translate_errors))
         .wrap(from_fn(surface))
         .configure(|config| RouteTable::new(rows()).register(config))
         .route("/beside", web::get().to(HttpResponse::Ok));
