@@ -1,13 +1,16 @@
 //! Lists with many rows.
 
+use std::collections::BTreeSet;
+
 use pia_server_testkit::harness::{TestApp, TestConfig};
 use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::accessible::PageChecker;
+use super::accessible::{PageChecker, paths_of_pages, plant_usage};
+use super::page_routes::pattern_of;
 use super::planted;
-use super::visitor::{ADA, start_with_admin};
+use super::visitor::{ADA, Visitor, start_with_admin};
 
 /// Script that returns the texts of the rows of the list with a next page, which is
 /// the last one before the link.
@@ -25,17 +28,20 @@ const MANY_ACCOUNTS: &str = "
         SELECT randomblob(16), 'user' || n || '@example.org', 'user' || n || '@example.org', 'local',
             0, at FROM numbers;";
 
-/// Lists of people, of what the server records, and of the groups of a persona.
-const RECORDS: [&str; 9] = [
+/// Lists of people, of what the server records, of the members of a group, and of the groups of a
+/// persona.
+const RECORDS: [&str; 11] = [
     "/admin/users",
     "/admin/invitations",
     "/admin/devices",
     "/admin/groups",
+    "/admin/groups/00000000-0000-7000-8000-000000000001",
     "/admin/audit",
     "/admin/mail",
     "/admin/feedback",
     "/admin/usage?by=user",
     "/admin/personas/018f0000-0000-7000-8000-0000000000bb",
+    "/account/sessions",
 ];
 /// Statements that add 10,000 rows to each of these lists.
 const MANY_RECORDS: &str = "
@@ -70,7 +76,10 @@ const MANY_RECORDS: &str = "
         SELECT unixepoch() / 604800, id, 1, length(email) * 1000000 FROM accounts
             WHERE email LIKE 'user%';
     INSERT INTO usage_users
-        SELECT id, unixepoch() / 86400 FROM accounts WHERE email LIKE 'user%';";
+        SELECT id, unixepoch() / 86400 FROM accounts WHERE email LIKE 'user%';
+    INSERT INTO sign_ins (id, at, user_id, outcome, method)
+        SELECT randomblob(16), at, id, 'wrong_password', 'password' FROM numbers, accounts
+            WHERE email = 'ada@example.org';";
 
 /// Lists of what administrators publish, and of the assistant's work.
 const CONTENTS: [&str; 8] = [
@@ -116,6 +125,64 @@ const MANY_CONTENTS: &str = "
             FROM numbers, user_groups WHERE is_default;
     INSERT INTO connectors (id, name, name_folded, created_at)
         SELECT randomblob(16), 'Connector ' || n, 'connector ' || n, at FROM numbers;";
+
+/// Lists of what extends the server and the apps, and of the versions and groups of a policy.
+const EXTENSIONS: [&str; 6] = [
+    "/admin/operators",
+    "/admin/plugins",
+    "/admin/certificates",
+    "/admin/connectors/pods",
+    "/admin/policies/018f0000-0000-7000-8000-0000000000cc",
+    "/admin/policies/018f0000-0000-7000-8000-0000000000cc/versions",
+];
+/// Statements that add 10,000 rows to each of these lists.
+const MANY_EXTENSIONS: &str = "
+    INSERT INTO operators (id, name, skill, skill_name_folded, is_custom, is_active, updated_at)
+        SELECT randomblob(16), 'Operator ' || n, json_set(skill, '$.name', 'brief-' || n),
+            'brief-' || n, 1, 1, at FROM numbers, operators WHERE skill_name_folded = 'brief';
+    INSERT INTO plugins (id, kind, name, config_json, version, is_preloaded, is_active, updated_at)
+        SELECT randomblob(16), 'mcp_server', 'Plugin ' || n, '{}', '1.0.0', 0, 1, at FROM numbers;
+    INSERT INTO trusted_certificates (id, name, thumbprint, der, updated_at)
+        SELECT randomblob(16), 'Signer ' || n, hex(randomblob(20)), randomblob(16), at FROM numbers;
+    INSERT INTO connectors (id, name, name_folded, created_at)
+        VALUES (x'018f00000000700080000000000000dd', 'Depot', 'depot', unixepoch() * 1000000);
+    INSERT INTO connected_pods (id, connector_id, host, connected_at, alive_until, calls, failures,
+            milliseconds, description, is_draining)
+        SELECT randomblob(16), id, 'depot', at, at + 7776000000000, 0, 0, 0,
+            json_object('protocol', 1, 'name', 'Pod ' || n), 0 FROM numbers, connectors;
+    INSERT INTO client_policies (id, name, name_folded, document, updated_at)
+        VALUES (x'018f00000000700080000000000000cc', 'Laptops', 'laptops', '{}',
+            unixepoch() * 1000000);
+    INSERT INTO client_policy_versions (policy_id, number, name, document, written_at)
+        SELECT id, n, 'Laptops', '{}', at FROM numbers, client_policies;
+    INSERT INTO user_groups (id, name, name_folded, is_default, created_at, client_policy_id)
+        SELECT randomblob(16), 'Team ' || n, 'team ' || n, 0, at, id FROM numbers, client_policies;";
+
+/// Pages with tables that need no pages, with the bound of their rows.
+const BOUNDED: [(&str, &str); 20] = [
+    ("/account/api-keys", "20 keys of an account"),
+    ("/account/api-keys/{id}", "one row for each period of a budget"),
+    ("/account/app-passwords", "20 app passwords of an account"),
+    ("/account/credits", "one row for each period of a budget"),
+    ("/account/devices", "50 devices of an account"),
+    ("/account/passkeys", "20 passkeys of an account"),
+    ("/admin", "the usage of two periods"),
+    ("/admin/assignments/workers", "one row for each instance"),
+    ("/admin/audit/{id}", "the fields that one act changed"),
+    ("/admin/connectors/{id}", "100 tokens of a connector, and its connected pods"),
+    ("/admin/connectors/{id}/test-call", "the tools of a connector"),
+    ("/admin/first-steps", "the steps"),
+    ("/admin/jobs", "the kinds of maintenance"),
+    ("/admin/licence", "the features"),
+    ("/admin/models", "the configured models"),
+    ("/admin/operators/{id}/deliveries", "the latest 100 deliveries"),
+    ("/admin/policies/{id}/versions/{number}", "the changes of one version"),
+    ("/admin/scim", "20 tokens"),
+    ("/admin/settings", "the settings"),
+    ("/admin/users/{id}", "the sessions, keys and devices that an account may have"),
+];
+/// Beginnings of a table, and of the text in place of one without rows.
+const TABLES: [&str; 2] = ["<table class=\"rows\"", "<p class=\"empty\""];
 
 /// Checks a list of a server that has many rows, and its next page.
 async fn check_list(checker: &PageChecker, path: &str) {
@@ -164,4 +231,44 @@ async fn lists_of_ten_thousand_contents_are_paged_and_accessible() {
     for path in CONTENTS {
         check_list(&checker, path).await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lists_of_ten_thousand_extensions_are_paged_and_accessible() {
+    let upstream = planted::upstream("Fine.").await;
+    let app = start_with_admin(planted::with_everything(TestDatabase::sqlite(), &upstream)).await;
+    let checker = open_with(&app, MANY_EXTENSIONS).await;
+
+    for path in EXTENSIONS {
+        check_list(&checker, path).await;
+    }
+}
+
+/// Finds the pages with tables on a server with data of each kind: each must be checked with many
+/// rows, or have a bound.
+#[tokio::test(flavor = "multi_thread")]
+async fn each_page_with_a_table_is_checked_or_has_a_bound() {
+    let upstream = planted::upstream("Fine.").await;
+    let app = start_with_admin(planted::with_everything(TestDatabase::sqlite(), &upstream)).await;
+    plant_usage(&app).await;
+    planted::plant(&app, "Travel").await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let checked = RECORDS.iter().chain(&CONTENTS).chain(&EXTENSIONS);
+    let mut known: BTreeSet<&str> = checked.map(|it| pattern_of(it)).collect();
+    for (pattern, bound) in BOUNDED {
+        assert_eq!(pattern_of(pattern), pattern, "{bound}");
+        assert!(known.insert(pattern), "{pattern} is checked");
+    }
+
+    let mut with_table = BTreeSet::new();
+    for path in paths_of_pages(&app).await {
+        let page = ada.get(&path).await.text();
+        if TABLES.iter().any(|it| page.contains(it)) {
+            with_table.insert(pattern_of(&path));
+        }
+    }
+
+    let unknown: Vec<_> = with_table.difference(&known).collect();
+    assert!(unknown.is_empty(), "neither checked with many rows nor bounded: {unknown:?}");
+    assert!(with_table.len() > 30, "{with_table:?}");
 }

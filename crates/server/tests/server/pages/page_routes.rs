@@ -31,6 +31,16 @@ pub(super) fn is_path_of(pattern: &str, path: &str) -> bool {
         && segments.all(|(expected, actual)| expected == actual || expected.starts_with('{'))
 }
 
+/// Returns the pattern of the page at a path. An id matches any segment, so that a pattern without
+/// one takes precedence.
+pub(super) fn pattern_of(path: &str) -> &'static str {
+    let path = path.split('?').next().unwrap_or_default();
+    let opened = pages().filter(|it| it.method == "GET").map(|it| it.path);
+    let matching = opened.filter(|it| is_path_of(it, path));
+    let pattern = matching.min_by_key(|it| it.matches('{').count());
+    pattern.unwrap_or_else(|| panic!("no page at {path}"))
+}
+
 /// Returns whether a route sends a file.
 pub(super) fn is_download(route: &Route) -> bool {
     ["export", "download", "/file"].iter().any(|it| route.path.ends_with(it))
