@@ -11,9 +11,12 @@ use std::time::Duration;
 use pia_kernel::{EffectWriter, Secret, SideEffects, Unavailable, UserId};
 
 use crate::gateway::Gateway;
+use crate::request::prompt_body::ModelHint;
 use crate::routing::attempts::{AttemptOutcome, EntryAttempts};
 use crate::routing::catalogue::{ModelCatalogue, SearchProvider};
+use crate::routing::route::route;
 use crate::routing::target::{Mode, Protection, Target};
+use crate::rules::GroupRules;
 
 pub use test_call::{ModelAnswer, ModelTestFailure};
 
@@ -86,7 +89,23 @@ impl Models {
 
     /// Returns all entries in the order of the settings.
     pub fn list(&self) -> Vec<ModelEntry> {
+        self.entries(&self.gateway.catalogue.get())
+    }
+
+    /// Returns the entry that serves a mode for the members of a group, with the id of the
+    /// group's own entry for that mode; `None` if no model serves it.
+    pub fn serving(&self, mode: Mode, id_of_group: Option<&str>) -> Option<ModelEntry> {
         let catalogue = self.gateway.catalogue.get();
+        let modes = id_of_group.map(|id| (mode, id.to_owned())).into_iter().collect();
+        let rules = GroupRules { modes, ..GroupRules::default() };
+        let targets = route(&catalogue, &rules, Some(mode), &ModelHint::default())?;
+        let first = targets.first()?;
+        self.entries(&catalogue).into_iter().find(
+            |it| matches!(&it.model, CatalogueModel::Chat(model) if Arc::ptr_eq(model, first)),
+        )
+    }
+
+    fn entries(&self, catalogue: &ModelCatalogue) -> Vec<ModelEntry> {
         let unnamed_models = [
             ("Ai".to_owned(), &catalogue.default),
             (mode_key(Mode::Assistant), &catalogue.assistant),
@@ -107,7 +126,7 @@ impl Models {
 
         unnamed_models
             .chain(named_models)
-            .map(|(key, model)| self.entry(&catalogue, key, model))
+            .map(|(key, model)| self.entry(catalogue, key, model))
             .collect()
     }
 

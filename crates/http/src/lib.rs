@@ -37,7 +37,7 @@ mod schedules;
 mod sync;
 
 pub use admin::audit::export_audit_log;
-pub use admin::effective::{EffectiveLimit, EffectiveSettings};
+pub use admin::effective::{EffectiveLimit, EffectiveSettings, ServingModel};
 pub use admin::licence::LicenceResponse;
 pub use admin::usage::export_usage;
 pub use ai::AiApi;

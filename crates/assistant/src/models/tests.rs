@@ -91,6 +91,17 @@ fn entries_are_named_by_their_settings_and_at_their_provider() {
     assert_eq!(names, expected);
 }
 
+#[test]
+fn a_mode_is_served_by_the_groups_entry_or_else_by_that_of_the_settings() {
+    let (models, _) = models(&TestEnv::with_scripts(Vec::new()));
+    let key = |mode, id| models.serving(mode, id).map(|it| it.key);
+
+    assert_eq!(key(Mode::Research, None).as_deref(), Some("Ai:Modes:Research"));
+    assert_eq!(key(Mode::Assistant, None).as_deref(), Some("Ai"));
+    assert_eq!(key(Mode::Research, Some("A/B")).as_deref(), Some("Ai:Providers:a/b"));
+    assert_eq!(key(Mode::Assistant, Some("vectors")).as_deref(), Some("Ai"));
+}
+
 #[tokio::test]
 async fn a_test_is_audited_and_charged_to_nobody() {
     let env = TestEnv::new(Script::Full(

@@ -153,7 +153,8 @@ fn move_user() -> Route {
 
 fn effective() -> Route {
     let docs = admin_docs(
-        "Returns the policy, personas, plugins, models and limits of a user.",
+        "Returns the policy, personas, plugins, knowledge, operators, connectors, models, limits \
+         and budgets of a user.",
         None,
         ResponseDoc::Json(wire::<effective::EffectiveResponse>),
         &[(404, "There is no such user: `not_found`.")],

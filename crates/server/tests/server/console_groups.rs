@@ -338,7 +338,7 @@ async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) 
     assert_eq!(effective["plugins"][0]["source"], "builtIn");
 
     let models = json!({
-        "modes": { "Research": "large" }, "personaTypes": {}, "allowed": ["large"]
+        "modes": { "Research": "large" }, "personaTypes": {}, "allowed": ["large"], "serving": []
     });
     assert_eq!(effective["models"], models);
 
@@ -346,7 +346,7 @@ async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) 
     for expected in [
         json!({ "name": "KnowledgeBases", "value": 2, "source": "group" }),
         json!({ "name": "ManagedPersonas", "value": 50, "source": "default" }),
-        json!({ "name": "UserStorageBytes", "source": "settings" }),
+        json!({ "name": "UserStorageBytes", "value": 1 << 30, "source": "settings" }),
         json!({ "name": "Credits:daily", "value": 7, "source": "group" }),
         json!({ "name": "Credits:weekly", "source": "none" }),
     ] {
