@@ -3,7 +3,7 @@
 mod api_keys;
 mod app_passwords;
 mod authenticator;
-mod credits;
+pub(crate) mod credits;
 mod data;
 pub(crate) mod device_names;
 mod devices;

@@ -57,7 +57,7 @@ pub(super) async fn key_section(
 }
 
 /// Adds a table of budgets.
-fn with_table(page: &PageContext, section: Section, rows: Vec<Row>) -> Section {
+pub(crate) fn with_table(page: &PageContext, section: Section, rows: Vec<Row>) -> Section {
     let columns = [BUDGET, LEFT, USED, LIMIT, RENEWAL];
     let table = Table {
         caption: section.title.clone(),
@@ -68,7 +68,8 @@ fn with_table(page: &PageContext, section: Section, rows: Vec<Row>) -> Section {
     section.table(table)
 }
 
-fn own_rows(page: &PageContext, credits: &CreditView) -> Vec<Row> {
+/// Returns the rows of a user's own budgets.
+pub(crate) fn own_rows(page: &PageContext, credits: &CreditView) -> Vec<Row> {
     let hourly = credits.hourly.map(|it| rolling(page, HOURLY, HOURLY_RENEWAL, it));
     let daily = credits.daily.map(|it| rolling(page, DAILY, DAILY_RENEWAL, it));
     let weekly = credits.weekly.map(|it| week(page, it));

@@ -4,6 +4,7 @@ mod accessible;
 mod attention;
 mod base_path;
 mod browsed;
+mod effective;
 mod emails;
 mod empty;
 mod features;

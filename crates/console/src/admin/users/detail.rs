@@ -54,7 +54,7 @@ pub(super) async fn user_view(page: &PageContext, user: UserId) -> Result<View, 
 
     if detail.member.is_active {
         let effective = EffectiveSettings::load(&page.api, user).await.map_err(ApiError::from)?;
-        view = view.section(effective::section(page, &effective));
+        view.sections.extend(effective::sections(page, &effective));
     }
 
     view = view

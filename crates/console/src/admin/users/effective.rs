@@ -1,44 +1,98 @@
 //! Settings that are effective for a user, with their sources.
 
-use std::collections::BTreeMap;
-
 use pia_http::{EffectiveLimit, EffectiveSettings};
 use pia_kernel::BudgetPeriod;
 use pia_policy::Quota;
 
 use super::super::groups::limits::{budget_label, quota_label, quota_value};
-use super::super::models::mode_label;
+use super::super::models::{self, mode_label};
+use crate::account::credits::{own_rows, with_table};
 use crate::page_context::PageContext;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, format};
 
-/// Returns the section with the settings that are effective for a user.
-pub(super) fn section(page: &PageContext, effective: &EffectiveSettings) -> Section {
+/// Maximum number of names that are listed of a kind.
+const MAX_NAMES: usize = 20;
+
+/// Returns the sections with the settings that are effective for a user, and with their budgets,
+/// if they have any.
+pub(super) fn sections(page: &PageContext, effective: &EffectiveSettings) -> Vec<Section> {
+    let effective_section = Section::new("effective", page.t(TITLE))
+        .intro(page.t(INTRO))
+        .facts(facts(page, effective))
+        .table(models_table(page, effective))
+        .table(limits_table(page, effective));
+
+    let budgets = own_rows(page, &effective.credits);
+    let budgets_section = (!budgets.is_empty())
+        .then(|| with_table(page, Section::new("budgets", page.t(BUDGETS)), budgets));
+
+    std::iter::once(effective_section).chain(budgets_section).collect()
+}
+
+/// Returns the policy, and the contents by kind.
+fn facts(page: &PageContext, effective: &EffectiveSettings) -> Vec<(&'static str, Cell)> {
     let policy = effective.policy.as_ref().map_or(page.t(NO_POLICY), |it| it.draft.name.as_str());
     let catalogue = &effective.published.catalogue;
-    let personas: Vec<&str> = catalogue.personas.iter().map(|it| it.name.as_str()).collect();
-    let settings = &effective.settings;
-    let modes = settings.modes.iter().map(|(name, it)| (mode_label(page, name), it.clone()));
-    let facts = [
-        (page.t(POLICY), policy.to_owned()),
-        (page.t(PERSONAS), personas.join(", ")),
-        (page.t(PLUGINS), plugin_names(page, effective).join(", ")),
-        (page.t(MODES), or_server(page, format_models(&modes.collect()))),
-        (page.t(TYPES), or_server(page, format_models(&settings.persona_types))),
-        (page.t(ALLOWED), or_server(page, settings.models.join(", "))),
-    ];
+    let personas = catalogue.personas.iter().map(|it| it.name.clone());
+    let bases = effective.knowledge_bases.iter().map(|it| it.1.clone());
+    let operators = effective.operators.iter().map(|it| it.1.clone());
+    let connectors = effective.connectors.iter().map(|it| it.1.clone());
+    let allowed = &effective.settings.models;
+    let choice = if allowed.is_empty() { page.t(NO_CHOICE).to_owned() } else { allowed.join(", ") };
 
-    let table = Table {
+    vec![
+        (page.t(POLICY), Cell::text(policy)),
+        (page.t(PERSONAS), names_cell(page, personas.collect())),
+        (page.t(PLUGINS), names_cell(page, plugin_names(page, effective))),
+        (page.t(BASES), names_cell(page, bases.collect())),
+        (page.t(OPERATORS), names_cell(page, operators.collect())),
+        (page.t(CONNECTORS), names_cell(page, connectors.collect())),
+        (page.t(ALLOWED), Cell::text(choice)),
+    ]
+}
+
+/// Returns the first of these names, and the number of the others.
+fn names_cell(page: &PageContext, mut names: Vec<String>) -> Cell {
+    let further = names.len().saturating_sub(MAX_NAMES);
+    names.truncate(MAX_NAMES);
+    let cell = Cell::text(names.join(", "));
+    if further == 0 {
+        return cell;
+    }
+    cell.detail(page.fill(FURTHER, &[&format::number(page.language, further as u64)]))
+}
+
+/// Returns the table of the models by mode, and by type of persona where the group has one.
+fn models_table(page: &PageContext, effective: &EffectiveSettings) -> Table {
+    let modes = effective.models.iter().map(|it| {
+        let model = Cell::link(&it.name, models::path_of(&it.key)).detail(&it.model);
+        Row::new(vec![Cell::text(mode_label(page, it.mode)), model, source_cell(page, it.source)])
+    });
+    let types = effective.settings.persona_types.iter().map(|(name, model)| {
+        Row::new(vec![
+            Cell::text(page.fill(PERSONA_TYPE, &[name])),
+            Cell::text(model),
+            source_cell(page, "group"),
+        ])
+    });
+
+    Table {
+        caption: page.t(MODELS).to_owned(),
+        columns: [USE, MODEL, SOURCE].map(|it| page.t(it).to_owned()).into(),
+        rows: modes.chain(types).collect(),
+        empty: page.t(NO_MODELS).to_owned(),
+        ..Table::default()
+    }
+}
+
+fn limits_table(page: &PageContext, effective: &EffectiveSettings) -> Table {
+    Table {
         caption: page.t(LIMITS).to_owned(),
         columns: [LIMIT, VALUE, SOURCE].map(|it| page.t(it).to_owned()).into(),
         rows: effective.limits().iter().map(|it| limit_row(page, it)).collect(),
         ..Table::default()
-    };
-
-    Section::new("effective", page.t(TITLE))
-        .intro(page.t(INTRO))
-        .facts(facts.map(|(label, text)| (label, Cell::text(text))))
-        .table(table)
+    }
 }
 
 /// Returns the names of the plugins, with a note on those that do not run.
@@ -58,17 +112,6 @@ fn plugin_names(page: &PageContext, effective: &EffectiveSettings) -> Vec<String
     names.collect()
 }
 
-/// Formats the models of modes or of types of personas.
-fn format_models(models: &BTreeMap<String, String>) -> String {
-    let pairs: Vec<_> = models.iter().map(|(name, model)| format!("{name}: {model}")).collect();
-    pairs.join(", ")
-}
-
-/// Returns the text of a setting; if it is empty, that the server decides.
-fn or_server(page: &PageContext, text: String) -> String {
-    if text.is_empty() { page.t(BY_SERVER).to_owned() } else { text }
-}
-
 fn limit_row(page: &PageContext, limit: &EffectiveLimit) -> Row {
     let quota = Quota::from_name(&limit.name);
     let period = limit.name.strip_prefix("Credits:").and_then(BudgetPeriod::from_name);
@@ -83,24 +126,29 @@ fn limit_row(page: &PageContext, limit: &EffectiveLimit) -> Row {
         None => format::number(page.language, value),
     });
 
-    let (source, tone) = match limit.source {
-        "group" => (FROM_GROUP, Tone::Neutral),
-        "default" => (FROM_DEFAULT, Tone::Plain),
-        "settings" => (FROM_SETTINGS, Tone::Plain),
-        _ => (FROM_NONE, Tone::Plain),
-    };
-
     Row::new(vec![
         Cell::text(label),
         Cell::number(value.unwrap_or_default()),
-        Cell::badge(page.t(source), tone),
+        source_cell(page, limit.source),
     ])
+}
+
+/// Returns the cell with the source of a value.
+fn source_cell(page: &PageContext, source: &str) -> Cell {
+    match source {
+        "group" => Cell::badge(page.t(FROM_GROUP), Tone::Neutral),
+        "default" => Cell::text(page.t(FROM_DEFAULT)),
+        "settings" => Cell::text(page.t(FROM_SETTINGS)),
+        _ => Cell::text(page.t(FROM_NONE)),
+    }
 }
 
 const TITLE: Text = Text::new("Effective settings", "Wirksame Einstellungen");
 const INTRO: Text = Text::new(
-    "All of these come from the user’s group. Change them there.",
-    "Alle stammen von der Gruppe dieses Kontos. Ändern Sie sie dort.",
+    "The settings and contents of the user’s group apply. Where the group sets nothing, the server \
+     decides.",
+    "Es gelten die Einstellungen und Inhalte der Gruppe dieses Kontos. Was sie nicht festlegt, \
+     bestimmt der Server.",
 );
 const POLICY: Text = Text::new("Client policy", "Client-Richtlinie");
 const NO_POLICY: Text = Text::new("None", "Keine");
@@ -108,10 +156,18 @@ const PERSONAS: Text = Text::new("Personas", "Personas");
 const PLUGINS: Text = Text::new("Plugins", "Plugins");
 const PLUGIN_OFF: Text = Text::new("{} (turned off by the user)", "{} (selbst ausgeschaltet)");
 const PLUGIN_INACTIVE: Text = Text::new("{} (not active)", "{} (nicht aktiv)");
-const MODES: Text = Text::new("Models by mode", "Modelle nach Modus");
-const TYPES: Text = Text::new("Models by persona type", "Modelle nach Persona-Typ");
+const BASES: Text = Text::new("Knowledge bases", "Wissensdatenbanken");
+const OPERATORS: Text = Text::new("Operators", "Operatoren");
+const CONNECTORS: Text = Text::new("Connectors", "Konnektoren");
+const FURTHER: Text = Text::new("and {} more", "und {} weitere");
+const MODELS: Text = Text::new("Models", "Modelle");
+const USE: Text = Text::new("Used for", "Verwendung");
+const MODEL: Text = Text::new("Model", "Modell");
+const PERSONA_TYPE: Text = Text::new("{} personas", "Personas des Typs {}");
+const NO_MODELS: Text = Text::new("No model is available.", "Kein Modell ist verfügbar.");
 const ALLOWED: Text = Text::new("Models to choose from", "Wählbare Modelle");
-const BY_SERVER: Text = Text::new("Decided by the server", "Bestimmt der Server");
+const NO_CHOICE: Text = Text::new("None: cannot choose", "Keine: keine Wahl möglich");
+const BUDGETS: Text = Text::new("Credits used", "Verbrauchte Credits");
 const LIMITS: Text = Text::new("Limits", "Limits");
 const LIMIT: Text = Text::new("Limit", "Limit");
 const VALUE: Text = Text::new("Value", "Wert");
