@@ -2,6 +2,7 @@
 
 mod entries;
 pub(super) mod limits;
+mod members;
 mod published;
 mod settings;
 mod top_members;
@@ -10,17 +11,14 @@ mod top_ups;
 use pia_assistant::{CreditView, MemberBudget, Micros};
 use pia_http::HttpError;
 use pia_identity::Role;
-use pia_kernel::{BudgetPeriod, ClientPolicyId, GroupId, Page, SortCursor};
-use pia_policy::{
-    AssignedPolicy, ClientPolicyEntry, Feature, GroupEntry, GroupMember, GroupSettings,
-    MemberFilter,
-};
+use pia_kernel::{BudgetPeriod, ClientPolicyId, GroupId};
+use pia_policy::{AssignedPolicy, ClientPolicyEntry, Feature, GroupEntry, GroupSettings};
 use pia_web::{ApiError, FieldError, PathId, Route};
 use uuid::Uuid;
 
+use self::members::MEMBERS;
 use super::bindings::day_cell;
 use super::person_filter::{UNKNOWN_PERSON, find_user};
-use super::users::{search_form, user_row};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -208,7 +206,6 @@ fn group_row(page: &PageContext, GroupEntry { group, members }: &GroupEntry) -> 
 /// Group with all data that the page displays.
 struct GroupDetail {
     entry: GroupEntry,
-    members: Page<GroupMember, SortCursor>,
     settings: GroupSettings,
     policy: AssignedPolicy,
     /// Policies to choose from, for administrators.
@@ -223,17 +220,11 @@ struct GroupDetail {
 async fn load(page: &PageContext, id: GroupId) -> Result<GroupDetail, ApiError> {
     let user = page.user();
     let loads_policies = is_admin(page);
-    let search = page.query("search");
-    let order = super::users::member_order(page);
-    let request = page.sorted_paging(order.is_by_text())?;
-
     page.run(|api| async move {
         let entry = api.groups.find(id).await?;
-        let filter = MemberFilter { group: Some(id), search, order, ..MemberFilter::default() };
         let policies = if loads_policies { api.client_policies.list().await? } else { Vec::new() };
         Ok::<_, HttpError>(GroupDetail {
             entry,
-            members: api.groups.members(filter, request).await?,
             settings: api.groups.settings(id).await?,
             policy: api.client_policies.of_group(id).await?,
             policies,
@@ -257,8 +248,6 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
         view = view.below(page.t(TITLE), "admin/groups");
     }
 
-    view = view.section(members_section(page, &detail, &path));
-
     if let Some(usage_section) = settings::usage_section(page, &detail.credits) {
         view = view.section(usage_section);
     }
@@ -272,51 +261,18 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
         let facts = [(page.t(POLICY), Cell::text(policy))];
         return Ok(view
             .section(settings::facts_section(page, &detail.settings))
-            .section(Section::new("policy", page.t(POLICY)).facts(facts)));
+            .section(Section::new("policy", page.t(POLICY)).facts(facts))
+            .section(members::section(page, id, &path).await?));
     }
 
     Ok(view
-        .section(published::section(page, id).await?)
         .section(settings::section(page, &detail.settings, &path))
         .section(policy_section(page, &detail, &path))
-        .section(top_up_section(page, &detail, &path, top_ups::table(page, id).await?))
+        .section(top_up_section(page, &path, top_ups::table(page, id).await?))
+        .section(published::section(page, id).await?)
+        .section(members::newest_section(page, &detail.entry, &path).await?)
         .section(rename_section(page, &detail, &path))
         .section(delete_section(page, &path)))
-}
-
-fn members_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Section {
-    let may_open = is_admin(page);
-    let rows = detail.members.items.iter().map(|it| {
-        let mut row = user_row(page, it);
-        if !may_open {
-            // Managers have no page of a user.
-            for cell in &mut row.cells {
-                cell.path = None;
-            }
-        }
-        row
-    });
-
-    let search = search_form(page, super::users::SEARCH, path, Vec::new());
-    let table = Table {
-        caption: page.t(MEMBERS).to_owned(),
-        columns: super::users::user_columns(page),
-        rows: rows.collect(),
-        empty: page.t(search.empty_text(NO_MEMBERS)).to_owned(),
-        search: Some(search),
-        sort_links: super::users::sort_links(page),
-        ..page.paged_sorted(detail.members.next.as_ref())
-    };
-
-    let section = Section::new("members", page.t(MEMBERS)).table(table);
-    if !may_open {
-        return section;
-    }
-
-    let email = Field::input("email", page.t(super::users::EMAIL), "email", "off", "");
-    let add = Form::new(format!("{path}/members"), page.t(ADD_MEMBER));
-
-    section.form(add.field(email.hint(page.t(ADD_HINT))))
 }
 
 fn policy_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Section {
@@ -360,18 +316,6 @@ const INTRO: Text = Text::new(
     "A group decides which models, budgets, policies and knowledge its members have.",
     "Eine Gruppe bestimmt, welche Modelle, Budgets, Richtlinien und welches Wissen ihre \
      Mitglieder haben.",
-);
-const MEMBERS: Text = Text::new("Members", "Mitglieder");
-const NO_MEMBERS: Text = Text::new(
-    "No members yet. Administrators move users to this group.",
-    "Noch keine Mitglieder. Administratoren verschieben Konten in diese Gruppe.",
-);
-const ADD_MEMBER: Text = Text::new("Move user to this group", "Konto in diese Gruppe verschieben");
-const ADD_HINT: Text = Text::new(
-    "The user leaves their current group. From the next request they have the models, budgets, \
-     policy and knowledge of this one.",
-    "Das Konto verlässt seine bisherige Gruppe. Ab der nächsten Anfrage gelten Modelle, Budgets, \
-     Richtlinie und Wissen dieser Gruppe.",
 );
 const DEFAULT: Text = Text::new("Default group", "Standardgruppe");
 const NEW: Text = Text::new("New group", "Neue Gruppe");

@@ -1,18 +1,20 @@
 //! Pages of groups.
 
+use pia_identity::Role;
 use pia_server_testkit::console::administrator;
 use pia_server_testkit::harness::TestConfig;
 use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::form;
-use super::visitor::{ADA, Visitor, start_with_admin};
+use super::visitor::{ADA, Visitor, sign_up_with_role, start_with_admin};
+use super::{form, planted};
 
 on_both_databases!(
     models_of_a_group_are_chosen_from_the_catalogue,
     a_chosen_language_outlasts_the_redirect_to_the_own_group,
-    a_group_lists_its_personas_plugins_and_bases,
+    a_group_lists_what_is_available_to_its_members,
+    a_manager_searches_sorts_and_pages_all_members,
     a_user_is_moved_to_a_group_by_their_address,
     the_latest_top_ups_of_a_group_are_listed,
 );
@@ -76,8 +78,10 @@ async fn models_of_a_group_are_chosen_from_the_catalogue(database: TestDatabase)
     assert!(refused.contains("Wählen Sie ein Modell des Katalogs."), "{refused}");
 }
 
-async fn a_group_lists_its_personas_plugins_and_bases(database: TestDatabase) {
-    let (app, _, console) = administrator(TestConfig::on(database)).await;
+async fn a_group_lists_what_is_available_to_its_members(database: TestDatabase) {
+    let upstream = planted::upstream("Fine.").await;
+    let config = planted::with_everything(database, &upstream);
+    let (app, _, console) = administrator(config).await;
     let created = console.write("POST", "/api/admin/groups", json!({ "name": "Sales" })).await.body;
     let sales = created["id"].as_str().expect("an id");
     let draft = json!({ "name": "Editor", "systemPrompt": "Edit." });
@@ -88,6 +92,14 @@ async fn a_group_lists_its_personas_plugins_and_bases(database: TestDatabase) {
     assert_eq!(assigned.status, 200, "{}", assigned.text());
     app.admin("kb create Handbook Sales").await.expect("a base");
     app.admin("kb create Travel default").await.expect("a base");
+    let connector = json!({ "name": "Robots", "groupIds": [sales] });
+    let created = console.write("POST", "/api/admin/connectors", connector).await;
+    assert_eq!(created.status, 201, "{}", created.text());
+    let operators = console.get("/api/admin/operators").await.body;
+    let operator = operators[0]["id"].as_str().expect("an id");
+    let groups = format!("/api/admin/operators/{operator}/groups");
+    let granted = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
+    assert_eq!(granted.status, 200, "{}", granted.text());
 
     let of_sales = console.get(&format!("/admin/groups/{sales}")).await.text();
     let of_default = console.get(GROUP).await.text();
@@ -96,8 +108,74 @@ async fn a_group_lists_its_personas_plugins_and_bases(database: TestDatabase) {
     assert!(of_sales.contains(&persona_link), "{of_sales}");
     assert!(of_sales.contains(">Handbook</a>") && !of_sales.contains(">Travel</a>"), "{of_sales}");
     assert!(of_default.contains(">Travel</a>") && !of_default.contains("Editor"), "{of_default}");
+    assert!(of_sales.contains(">Robots</a>") && !of_default.contains(">Robots</a>"), "{of_sales}");
+    let operator_link = format!("admin/operators/{operator}\">");
+    assert!(of_sales.contains(&operator_link), "{of_sales}");
+    assert!(!of_default.contains(&operator_link), "{of_default}");
     // A built-in plugin.
     assert!(of_sales.contains(">Memory</a>"), "{of_sales}");
+}
+
+async fn a_manager_searches_sorts_and_pages_all_members(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let email = sign_up_with_role(&app, Role::OrgManager).await;
+    let manager = Visitor::sign_in(&app, "admin", &email).await;
+    let open = async |query: &str| manager.get(&format!("{GROUP}{query}")).await;
+
+    let descending = open("?sort=-email").await.text();
+    let found = open("?search=ada").await.text();
+    let searched = open("?search=nobody").await.text();
+    let malformed = open("?cursor=x").await;
+
+    let (_, members) = descending.split_once("<section id=\"members\"").expect("a section");
+    let positions = [email.as_str(), ADA].map(|it| members.find(it).expect("a member"));
+    assert!(positions.is_sorted(), "{members}");
+    let (_, members) = found.split_once("<section id=\"members\"").expect("a section");
+    assert!(members.contains(ADA) && !members.contains(&email), "{members}");
+    assert!(searched.contains("No entries found"), "{searched}");
+    assert_eq!(malformed.status, 400, "{}", malformed.text());
+}
+
+/// Statements that add 60 members and as many personas and connectors to the default group.
+const MANY_ENTRIES: &str = "
+    CREATE TEMP TABLE numbers AS
+        WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 60)
+        SELECT n, unixepoch() * 1000000 - n * 60000000 AS at FROM numbers;
+    INSERT INTO accounts (id, email, email_folded, provider, customer_type, created_at)
+        SELECT randomblob(16), 'user' || n || '@example.org', 'user' || n || '@example.org', 'local',
+            0, at FROM numbers;
+    INSERT INTO managed_personas (id, name, system_prompt, tool_scope, schema_version, is_active,
+            created_at, updated_at)
+        SELECT randomblob(16), 'Persona ' || n, 'Be exact.', 0, 1, 1, at, at FROM numbers;
+    INSERT INTO group_personas (group_id, persona_id)
+        SELECT user_groups.id, managed_personas.id FROM user_groups, managed_personas;
+    INSERT INTO connectors (id, name, name_folded, created_at)
+        SELECT randomblob(16), 'Robot ' || n, 'robot ' || n, at FROM numbers;
+    INSERT INTO connector_groups (connector_id, group_id)
+        SELECT connectors.id, user_groups.id FROM connectors, user_groups;";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_group_lists_the_first_of_its_entries_and_links_to_the_lists() {
+    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
+    app.execute(MANY_ENTRIES).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    let page = ada.get(GROUP).await.text();
+
+    let ids = ["settings", "top-up", "published", "members", "delete"];
+    let positions = ids.map(|id| page.find(&format!("<section id=\"{id}\"")).expect("a section"));
+    assert!(positions.is_sorted(), "{page}");
+    assert_eq!(page.matches("admin/users/").count(), 10, "{page}");
+    assert_eq!(page.matches(">Persona ").count(), 50, "{page}");
+    assert_eq!(page.matches(">Robot ").count(), 50, "{page}");
+    for link in [
+        "admin/personas\">All personas, 60 of this group</a>",
+        "admin/connectors\">All connectors, 60 of this group</a>",
+        "admin/users?group=00000000-0000-7000-8000-000000000001\">All 61 members</a>",
+    ] {
+        assert!(page.contains(link), "{link}: {page}");
+    }
+    assert!(!page.contains("All plugins,"), "{page}");
 }
 
 async fn a_user_is_moved_to_a_group_by_their_address(database: TestDatabase) {
