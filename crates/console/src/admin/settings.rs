@@ -1,9 +1,9 @@
 //! Settings in force, which administrators change where that needs no restart.
 //!
-//! `list` shows all settings by area, and `show` one of them. `change` and `reset`
-//! write to the settings of the console, which every instance follows; a refused
-//! value comes back in its form with the reason. The list also shows changes of
-//! settings that this version does not have, which can only be removed.
+//! `list` shows the areas, or the settings of one or of a search, and `show` one setting.
+//! `change` and `reset` write to the settings of the console, which every instance follows; a
+//! refused value comes back in its form with the reason. The list also shows changes of settings
+//! that this version does not have, which can only be removed.
 
 mod areas;
 
@@ -20,7 +20,7 @@ use crate::texts::common;
 use crate::texts::settings::description;
 use crate::ui::table::Tone;
 use crate::ui::view::{Link, SectionPart};
-use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View};
+use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 use areas::{AREAS, SettingArea};
 
 /// Source of a setting that was changed here.
@@ -53,12 +53,16 @@ async fn list(page: PageContext) -> PageResult {
     let searched_text = page.query("search").trim().to_lowercase();
     let area = page.query("area");
     let mut settings = load_settings(&page).await?;
-    settings.retain(|it| is_found(&page, &it.setting.key, &searched_text));
     let mut unused = page.run(|api| async move { api.settings.unused().await }).await?;
     unused.retain(|it| area.is_empty() && it.key.to_lowercase().contains(&searched_text));
 
-    let areas = AREAS.iter().filter(|it| area.is_empty() || it.id == area);
-    let mut sections: Vec<_> = areas.filter_map(|it| area_section(&page, it, &settings)).collect();
+    let mut sections: Vec<Section> = if searched_text.is_empty() && area.is_empty() {
+        vec![areas_section(&page, &settings)]
+    } else {
+        settings.retain(|it| is_found(&page, &it.setting.key, &searched_text));
+        let areas = AREAS.iter().filter(|it| area.is_empty() || it.id == area);
+        areas.filter_map(|it| area_section(&page, it, &settings)).collect()
+    };
     sections.extend(unused_section(&page, &unused));
     let mut search_section =
         Section::new("search", "").part(SectionPart::Search(Box::new(settings_search(&page))));
@@ -83,6 +87,25 @@ fn is_found(page: &PageContext, key: &str, text: &str) -> bool {
 /// Returns the description of a setting; empty for none.
 fn description_text(page: &PageContext, key: &str) -> &'static str {
     description(key).map(|it| page.t(it)).unwrap_or_default()
+}
+
+/// Returns the list of the areas that have settings, with their numbers.
+fn areas_section(page: &PageContext, settings: &[ListedSetting]) -> Section {
+    let number = |count: usize| Cell::number(format::number(page.language, count as u64));
+    let rows = AREAS.iter().filter_map(|area| {
+        let of_area: Vec<_> = settings.iter().filter(|it| area.contains(&it.setting.key)).collect();
+        let changed_count = of_area.iter().filter(|it| it.change.is_some()).count();
+        let link = Cell::link(page.t(area.title), path_of_area(area));
+        let cells = vec![link, number(of_area.len()), number(changed_count)];
+        (!of_area.is_empty()).then(|| Row::new(cells))
+    });
+    let table = Table {
+        caption: page.t(TITLE).to_owned(),
+        columns: [AREA, TITLE, CHANGED_HERE].map(|it| page.t(it).to_owned()).into(),
+        rows: rows.collect(),
+        ..Table::default()
+    };
+    Section::new("areas", "").table(table)
 }
 
 /// Returns the settings of an area, if there are any.
@@ -240,10 +263,14 @@ async fn setting_view(
         .find(|it| it.setting.key.eq_ignore_ascii_case(key))
         .ok_or_else(ApiError::not_found)?;
     let path = path_of(&setting.key);
-    let view = View::new(&setting.key)
+    let mut view = View::new(&setting.key)
         .intro(description_text(page, &setting.key))
-        .below(page.t(TITLE), "admin/settings")
-        .section(facts_section(page, &setting, change.as_ref()).await?);
+        .below(page.t(TITLE), "admin/settings");
+    if let Some(area) = AREAS.iter().find(|it| it.contains(&setting.key)) {
+        view = view.below(page.t(area.title), path_of_area(area));
+    }
+
+    let view = view.section(facts_section(page, &setting, change.as_ref()).await?);
     if setting.needs_restart {
         return Ok(view);
     }
@@ -321,6 +348,10 @@ pub(super) fn path_of(key: &str) -> String {
     format!("admin/settings/{}", path_segment(key))
 }
 
+fn path_of_area(area: &SettingArea) -> String {
+    format!("admin/settings?area={}", area.id)
+}
+
 const TITLE: Text = Text::new("Settings", "Einstellungen");
 const INTRO: Text = Text::new(
     "Values in effect and where they are set. Changes made here take effect at once on all \
@@ -331,6 +362,7 @@ const INTRO: Text = Text::new(
      oder der Umgebung ändern.",
 );
 const SEARCH: Text = Text::new("Name or description", "Name oder Beschreibung");
+const CHANGED_HERE: Text = Text::new("Changed here", "Hier geändert");
 const AREA: Text = Text::new("Area", "Bereich");
 const ALL_AREAS: Text = Text::new("All", "Alle");
 const SETTING: Text = Text::new("Setting", "Einstellung");

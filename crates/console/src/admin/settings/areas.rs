@@ -4,7 +4,7 @@ use crate::ui::Text;
 
 /// Settings about one subject.
 pub(super) struct SettingArea {
-    /// Id of its section on the page, and its name in the query.
+    /// Id of its section, and its name in the query.
     pub(super) id: &'static str,
     pub(super) title: Text,
     /// First parts of the keys; none in the area of all others.
@@ -15,7 +15,7 @@ const fn area(id: &'static str, title: Text, sections: &'static [&'static str]) 
     SettingArea { id, title, sections }
 }
 
-/// Areas in the order of the page.
+/// Areas in the order of the list.
 pub(super) static AREAS: [SettingArea; 11] = [
     area(
         "accounts",

@@ -120,7 +120,7 @@ async fn a_provider_and_a_password_of_a_relay_are_stored_encrypted(database: Tes
         assert_eq!(answer.status, 303, "{}", answer.text());
     }
     assert!(test_call.text().contains("Demo answer to"), "{}", test_call.text());
-    for path in [PAGE, "/admin/settings/Ai:ApiKey", "/admin/settings", "/admin/audit"] {
+    for path in [PAGE, "/admin/settings/Ai:ApiKey", "/admin/settings?area=models", "/admin/audit"] {
         let page = ada.get(path).await;
         assert_eq!(page.status, 200);
         assert!(!page.text().contains("s3cret"), "{}", page.text());

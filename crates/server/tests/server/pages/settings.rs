@@ -8,6 +8,7 @@ use super::visitor::{ADA, Visitor, start_with_admin};
 use super::{form, planted};
 
 on_both_databases!(
+    settings_begin_with_a_list_of_their_areas,
     settings_are_listed_by_area_without_secrets,
     settings_are_searched_by_key_and_description,
     a_setting_that_needs_a_restart_is_explained_and_not_changed,
@@ -19,11 +20,41 @@ on_both_databases!(
     a_setting_that_is_no_longer_used_is_removed,
 );
 
+/// List of all settings: each name contains a colon.
+const ALL_SETTINGS: &str = "/admin/settings?search=%3A";
+
+async fn settings_begin_with_a_list_of_their_areas(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let body = form(&[("csrfToken", &ada.csrf_token().await), ("value", "30")]);
+    let changed = ada.post("/admin/settings/Audit:RetentionDays/change", &[], &body).await;
+
+    let page = ada.get("/admin/settings").await.text();
+    let all_page = ada.get(ALL_SETTINGS).await.text();
+    let setting_page = ada.get("/admin/settings/Audit:RetentionDays").await.text();
+
+    assert_eq!(changed.status, 303, "{}", changed.text());
+    let (_, section) = page.split_once("<section id=\"areas\"").expect("a section");
+    let rows: Vec<&str> = section.split("<tr role=\"row\">").skip(2).collect();
+    assert_eq!(rows.len(), 10, "{section}");
+    for row in &rows {
+        let is_changed = row.contains("admin/settings?area=records\">Records and monitoring</a>");
+        let count = if is_changed { ">1</td>" } else { ">0</td>" };
+        assert!(row.contains(count), "{row}");
+    }
+    assert!(section.contains("admin/settings?area=storage\">"), "{section}");
+    assert!(!section.contains("area=other"), "a section is in no area: {section}");
+    for key in ["Audit:RetentionDays", "Smtp:Host", "Database:StatementTimeout"] {
+        assert!(all_page.contains(key) && !page.contains(key), "{key}: {page}");
+    }
+    assert!(setting_page.contains("admin/settings?area=records\">"), "{setting_page}");
+}
+
 async fn settings_are_listed_by_area_without_secrets(database: TestDatabase) {
     let app = start_with_admin(TestConfig::on(database)).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
-    let all_page = ada.get("/admin/settings").await.text();
+    let all_page = ada.get(ALL_SETTINGS).await.text();
     let email_page = ada.get("/admin/settings?area=email").await.text();
 
     for heading in ["Accounts and sign-in", "Rate limits", "Database and encryption"] {
@@ -110,7 +141,7 @@ async fn each_setting_is_described_in_both_languages(database: TestDatabase) {
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
     for (language, heading) in [("en", "Setting"), ("de", "Einstellung")] {
-        let page = ada.get(&format!("/admin/settings?lang={language}")).await.text();
+        let page = ada.get(&format!("{ALL_SETTINGS}&lang={language}")).await.text();
         let label = format!("data-label=\"{heading}\">");
         let cells: Vec<_> =
             page.split(&label).skip(1).filter_map(|it| it.split("</td>").next()).collect();
