@@ -6,6 +6,7 @@ mod bindings;
 mod certificates;
 mod connectors;
 mod devices;
+mod entry_choice;
 mod feedback;
 mod first_steps;
 mod group_choice;

@@ -16,6 +16,7 @@ mod html;
 mod invitations;
 mod lists;
 mod long_lists;
+mod many_entries;
 mod many_groups;
 mod operation;
 mod origins;

@@ -4,14 +4,14 @@ use pia_kernel::{KnowledgeBaseId, PersonaId, PluginId};
 use pia_policy::Feature;
 use pia_web::{ApiError, PathId, Route};
 
-use super::super::bindings::{GROUPS, selected_ids};
+use super::super::bindings::GROUPS;
+use super::super::entry_choice::{ChoiceEntries, EntryChoice};
 use super::super::group_choice::{GrantedGroups, GroupNames, typed_groups};
 use super::super::policies::licensed_form;
 use super::view::persona_view;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
-use crate::ui::form::SelectOption;
 use crate::ui::{Field, Form, Section, Text};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -42,20 +42,35 @@ async fn assign_to_groups(
 }
 
 async fn bind_plugins(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let result = submit_plugins(&page, PersonaId(id), &form).await;
+    finish_binding(&page, PersonaId(id), "plugins", &form, result).await
+}
+
+async fn submit_plugins(
+    page: &PageContext,
+    id: PersonaId,
+    form: &FormFields,
+) -> Result<(), ApiError> {
     let by = page.user();
-    let id = PersonaId(id);
-    let plugins = selected_ids(&form, "pluginIds", PluginId);
-    let result = page.run(|api| async move { api.personas.bind(by, id, plugins).await }).await;
-    finish_binding(&page, id, "plugins", &form, result).await
+    let entries = load_plugins(page, id).await?;
+    let plugins = PLUGIN_CHOICE.parse(page, form, &entries)?;
+    page.run(|api| async move { api.personas.bind(by, id, plugins).await }).await
 }
 
 async fn bind_bases(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
+    let result = submit_bases(&page, PersonaId(id), &form).await;
+    finish_binding(&page, PersonaId(id), "knowledge", &form, result).await
+}
+
+async fn submit_bases(
+    page: &PageContext,
+    id: PersonaId,
+    form: &FormFields,
+) -> Result<(), ApiError> {
     let by = page.user();
-    let id = PersonaId(id);
-    let bases = selected_ids(&form, "knowledgeBaseIds", KnowledgeBaseId);
-    let result =
-        page.run(|api| async move { api.knowledge.bases.bind(Some(by), id, bases).await }).await;
-    finish_binding(&page, id, "knowledge", &form, result).await
+    let entries = load_bases(page, id).await?;
+    let bases = BASE_CHOICE.parse(page, form, &entries)?;
+    page.run(|api| async move { api.knowledge.bases.bind(Some(by), id, bases).await }).await
 }
 
 async fn finish_binding(
@@ -96,46 +111,70 @@ async fn groups_section(page: &PageContext, id: PersonaId) -> Result<Section, Ap
 }
 
 async fn plugins_section(page: &PageContext, id: PersonaId) -> Result<Section, ApiError> {
-    let bound_plugins = page.run(|api| async move { api.personas.plugins_of(id).await }).await?;
-    let entries = page.run(|api| async move { api.plugins.list().await }).await?;
+    let entries = load_plugins(page, id).await?;
     let section = Section::new("plugins", page.t(PLUGINS)).intro(page.t(PLUGINS_INTRO));
     if entries.is_empty() {
         return Ok(section.paragraph(page.t(NO_PLUGINS)));
     }
-
-    let options = entries.into_iter().map(|it| SelectOption {
-        is_selected: bound_plugins.contains(&it.plugin.id),
-        value: it.plugin.id.to_string(),
-        label: it.plugin.content.name,
-    });
-    let plugins = Field::checks("pluginIds", page.t(PLUGINS), options.collect());
-
-    Ok(section.form(binding_form(page, id, "plugins", plugins)))
+    Ok(section.form(binding_form(page, id, "plugins", PLUGIN_CHOICE.fields(page, entries))))
 }
 
 async fn bases_section(page: &PageContext, id: PersonaId) -> Result<Section, ApiError> {
-    let bound_bases =
-        page.run(|api| async move { api.knowledge.bases.list_bound(id).await }).await?;
-    let entries = page.run(|api| async move { api.knowledge.bases.list().await }).await?;
+    let entries = load_bases(page, id).await?;
     let section = Section::new("knowledge", page.t(BASES)).intro(page.t(BASES_INTRO));
     if entries.is_empty() {
         return Ok(section.paragraph(page.t(NO_BASES)));
     }
-
-    let options = entries.into_iter().map(|it| SelectOption {
-        is_selected: bound_bases.contains(&it.base.id),
-        value: it.base.id.to_string(),
-        label: it.base.name,
-    });
-    let bases = Field::checks("knowledgeBaseIds", page.t(BASES), options.collect());
-
-    Ok(section.form(binding_form(page, id, "knowledge", bases)))
+    Ok(section.form(binding_form(page, id, "knowledge", BASE_CHOICE.fields(page, entries))))
 }
 
-fn binding_form(page: &PageContext, id: PersonaId, action: &str, field: Field) -> Form {
-    Form::new(format!("admin/personas/{id}/{action}"), page.t(common::SAVE)).field(field)
+/// Loads all plugins, and those of a persona.
+async fn load_plugins(
+    page: &PageContext,
+    id: PersonaId,
+) -> Result<ChoiceEntries<PluginId>, ApiError> {
+    let bound_plugins = page.run(|api| async move { api.personas.plugins_of(id).await }).await?;
+    let entries = page.run(|api| async move { api.plugins.list().await }).await?;
+    let names = entries.into_iter().map(|it| (it.plugin.id, it.plugin.content.name));
+    Ok(ChoiceEntries::new(names.collect(), bound_plugins))
 }
 
+/// Loads all knowledge bases, and those of a persona.
+async fn load_bases(
+    page: &PageContext,
+    id: PersonaId,
+) -> Result<ChoiceEntries<KnowledgeBaseId>, ApiError> {
+    let bound_bases =
+        page.run(|api| async move { api.knowledge.bases.list_bound(id).await }).await?;
+    let entries = page.run(|api| async move { api.knowledge.bases.list().await }).await?;
+    let names = entries.into_iter().map(|it| (it.base.id, it.base.name));
+    Ok(ChoiceEntries::new(names.collect(), bound_bases))
+}
+
+fn binding_form(page: &PageContext, id: PersonaId, action: &str, fields: Vec<Field>) -> Form {
+    let form = Form::new(format!("admin/personas/{id}/{action}"), page.t(common::SAVE));
+    fields.into_iter().fold(form, Form::field)
+}
+
+const PLUGIN_CHOICE: EntryChoice<PluginId> = EntryChoice {
+    id: PluginId,
+    checked: "pluginIds",
+    label: PLUGINS,
+    added: "addedPlugin",
+    added_label: Text::new("Another plugin", "Weiteres Plugin"),
+    unknown: Text::new("No plugin has this name.", "Kein Plugin hat diesen Namen."),
+};
+const BASE_CHOICE: EntryChoice<KnowledgeBaseId> = EntryChoice {
+    id: KnowledgeBaseId,
+    checked: "knowledgeBaseIds",
+    label: BASES,
+    added: "addedBase",
+    added_label: Text::new("Another knowledge base", "Weitere Wissensdatenbank"),
+    unknown: Text::new(
+        "No knowledge base has this name.",
+        "Keine Wissensdatenbank hat diesen Namen.",
+    ),
+};
 const GROUPS_INTRO: Text = Text::new(
     "Members of the selected groups get this persona.",
     "Die Mitglieder der ausgewählten Gruppen erhalten diese Persona.",

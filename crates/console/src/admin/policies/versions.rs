@@ -19,6 +19,11 @@ use crate::routes::pages::page;
 use crate::texts::common;
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
+/// Maximum number of versions that a selection offers.
+const MAX_OPTIONS: usize = 200;
+/// Parameter with the number of the version to compare with.
+const WITH: &str = "with";
+
 pub(super) fn routes() -> Vec<Route> {
     vec![
         page("/admin/policies/{id}/versions", |it| it.to(list)),
@@ -105,11 +110,12 @@ async fn version_view(
     id: ClientPolicyId,
     number: i32,
 ) -> Result<View, ApiError> {
-    let with = page.query("with").parse().ok();
+    let requested = page.query(WITH);
     let (policy, versions, comparison) = page
         .run(|api| async move {
             let policy = api.client_policies.find(id).await?;
             let versions = api.client_policies.versions(id).await?;
+            let with = find_version(&versions, &requested);
             // The newest version is compared with the one before it.
             let earlier = versions.get(1).filter(|it| it.number + 1 == number).map(|it| it.number);
             let comparison = api.client_policies.compare(id, number, with.or(earlier)).await?;
@@ -163,15 +169,9 @@ fn comparison_section(
 ) -> Section {
     let PolicyComparison { from, to, settings } = comparison;
     let label = |number: i32| page.fill(VERSION_NUMBER, &[&number.to_string()]);
-    let options = versions
-        .iter()
-        .filter(|it| it.number != from.number)
-        .map(|it| (it.number.to_string(), label(it.number)));
-    let with =
-        Field::select("with", page.t(COMPARE_WITH), options, &to.number.to_string()).optional();
     let search = Search {
         label: page.t(COMPARISON).to_owned(),
-        fields: vec![with],
+        fields: vec![comparison_field(page, versions, from.number, to.number)],
         submit: page.t(COMPARE).to_owned(),
         reset: None,
     };
@@ -186,6 +186,44 @@ fn comparison_section(
     };
 
     Section::new("comparison", page.t(COMPARISON)).table(table)
+}
+
+/// Returns the field of the version to compare with: a selection, or a number where there are
+/// too many versions.
+fn comparison_field(
+    page: &PageContext,
+    versions: &[PolicyVersionEntry],
+    from: i32,
+    to: i32,
+) -> Field {
+    let requested = page.query(WITH);
+    let is_unknown = !requested.is_empty() && find_version(versions, &requested).is_none();
+    let label = page.t(COMPARE_WITH);
+    let field = if versions.len() <= MAX_OPTIONS {
+        let options = versions.iter().filter(|it| it.number != from).map(|it| {
+            let number = it.number.to_string();
+            let option_label = page.fill(VERSION_NUMBER, &[&number]);
+            (number, option_label)
+        });
+        Field::select(WITH, label, options, &to.to_string())
+    } else {
+        let value = if is_unknown { requested } else { to.to_string() };
+        let newest = versions.first().map_or(0, |it| it.number);
+        let hint = page.fill(WITH_HINT, &[&format::number(page.language, newest)]);
+        Field::input(WITH, label, "number", "off", value).hint(hint)
+    };
+
+    let mut field = field.optional();
+    if is_unknown {
+        page.t(UNKNOWN_VERSION).clone_into(&mut field.error);
+    }
+    field
+}
+
+/// Returns the number of a version, if the policy has that version.
+fn find_version(versions: &[PolicyVersionEntry], number: &str) -> Option<i32> {
+    let requested_number = number.trim().parse::<i32>().ok()?;
+    versions.iter().map(|it| it.number).find(|it| *it == requested_number)
 }
 
 fn difference_row(difference: SettingDifference) -> Row {
@@ -212,6 +250,10 @@ const WRITTEN: Text = Text::new("Saved", "Gespeichert");
 const WRITTEN_BY: Text = Text::new("Saved by", "Gespeichert von");
 const COMPARISON: Text = Text::new("Comparison", "Vergleich");
 const COMPARE_WITH: Text = Text::new("Compare with", "Vergleichen mit");
+const WITH_HINT: Text =
+    Text::new("The number of a version, from 1 to {}.", "Die Nummer einer Version, von 1 bis {}.");
+const UNKNOWN_VERSION: Text =
+    Text::new("There is no such version.", "Diese Version gibt es nicht.");
 const COMPARE: Text = Text::new("Compare", "Vergleichen");
 const SETTING: Text = Text::new("Setting", "Einstellung");
 const NO_DIFFERENCE: Text = Text::new(
