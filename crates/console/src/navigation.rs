@@ -1,8 +1,9 @@
 //! Navigation of the console and of the account pages.
 //!
 //! To add a page, add an item here and its row in the page's file. The order here is
-//! the order in the browser. `shell.rs` leaves out the items that the caller's role,
-//! session or licence does not include.
+//! the order in the browser. `shell.rs` leaves out the items that the caller's role
+//! or licence does not include. A session of the account pages, which does not open the
+//! console, still lists it: the item leads to the sign-in.
 
 use pia_identity::Role;
 

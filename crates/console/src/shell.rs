@@ -5,7 +5,6 @@
 
 use actix_web::http::Method;
 use askama::Template;
-use pia_identity::SessionScope;
 use pia_kernel::Language;
 
 use crate::navigation::{self, NavGroup, NavItem};
@@ -57,12 +56,15 @@ impl LinkGroup {
     fn visible(page: &PageContext, group: &'static NavGroup) -> Self {
         let mut items = Vec::new();
 
-        for item in group.items.iter().filter(|it| may_open(page, it)) {
-            items.push(NavLink {
-                label: item.label.of(page.language),
-                path: item.path,
-                is_current: item.contains(page.path()),
-            });
+        for item in group.items {
+            let is_open = item.is_open_to(page.caller.role);
+            if is_open && page.includes_feature_of(&Method::GET, item.path) {
+                items.push(NavLink {
+                    label: item.label.of(page.language),
+                    path: item.path,
+                    is_current: item.contains(page.path()),
+                });
+            }
         }
 
         Self { label: group.label.of(page.language), items }

@@ -1,6 +1,6 @@
 //! Recovery codes of the second factor.
 
-use pia_identity::RecoveryCodes;
+use pia_identity::{RecoveryCodes, Role};
 use pia_web::{ApiError, Route};
 
 use super::owner_proofs::OwnerProofs;
@@ -59,10 +59,16 @@ fn form_view(page: &PageContext, proofs: OwnerProofs) -> View {
 /// Returns the page with new codes, which are displayed once.
 pub(super) fn codes_view(page: &PageContext, codes: &RecoveryCodes) -> View {
     let lines: Vec<&str> = codes.0.iter().map(|it| it.expose().as_str()).collect();
+    let mut next = vec![(SAVED, security::PATH)];
+    if page.caller.role == Role::Admin {
+        next.push((FIRST_STEPS, "admin/first-steps"));
+    }
+
     let section = Section::new("codes", page.t(CODES))
         .intro(page.t(STORE))
         .part(SectionPart::Secret(page.t(CODES).to_owned(), lines.join("\n")))
-        .part(links(page, &[(SAVED, security::PATH)]));
+        .part(links(page, &next));
+
     View::new(page.t(CODES_TITLE))
         .below(page.t(security::TITLE), security::PATH)
         .intro(page.t(CODES_INTRO))
@@ -92,3 +98,5 @@ const STORE: Text = Text::new(
      Sie sie nicht auf dem Telefon mit der App auf. Sie werden nicht noch einmal angezeigt.",
 );
 const SAVED: Text = Text::new("I have saved the codes", "Ich habe die Codes gesichert");
+const FIRST_STEPS: Text =
+    Text::new("Continue with the first steps", "Weiter mit den ersten Schritten");

@@ -183,6 +183,7 @@ async fn the_page_of_the_second_factor_is_accessible() {
     let english = Window { language: "en", width: 1280, colours: "light" };
     owner.open("/account/security", english).await;
     secured::set_up_app(&owner.browser).await;
+    owner.browser.find("#codes a[href$='admin/first-steps']").await;
 
     let checker = PageChecker::start(&app).await;
     let fields = json!({ "email": ADA, "password": PASSWORD });

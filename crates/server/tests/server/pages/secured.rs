@@ -81,6 +81,7 @@ async fn an_authenticator_app_and_a_passkey_are_set_up_within_a_minute_and_sign_
     let start = Instant::now();
     browser.click_on(".beside a[href$='account/security']").await;
     set_up_app(&browser).await;
+    let codes = browser.text_of("#codes").await;
     create_passkey(&browser).await;
     let duration = start.elapsed();
 
@@ -97,6 +98,8 @@ async fn an_authenticator_app_and_a_passkey_are_set_up_within_a_minute_and_sign_
     wait_for_url(&browser, &format!("{origin}/account")).await;
 
     assert!(duration < MAX_DURATION, "{duration:?}");
+    assert!(codes.contains("I have saved the codes"), "{codes}");
+    assert!(!codes.contains("first steps"), "not for users: {codes}");
     browser.assert_no_errors().await;
 }
 

@@ -64,6 +64,12 @@ async fn a_session_of_the_account_does_not_open_the_console(database: TestDataba
         let session = app.anonymous().send("GET", "/api/admin/session", &cookie, b"").await;
         assert_eq!(session.refusal(), (401, "unauthorized"));
     }
+    // It still leads to the sign-in of the console, for those who have access to it.
+    let console_link = "<a href=\"admin\"";
+    assert!(!bob.get("/account").await.text().contains(console_link));
+    assert!(ada.get("/account").await.text().contains(console_link));
+    assert_eq!(console.get("/admin").await.status, 200);
+    assert_eq!(console.get("/account").await.status, 200);
 }
 
 async fn only_an_administrator_signs_in_to_the_console(database: TestDatabase) {
