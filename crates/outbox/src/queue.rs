@@ -14,6 +14,8 @@ use crate::{MailQueueStore, OutboxSender, Tally};
 
 /// Template of the email that tests the relay.
 const TEST_TEMPLATE: &str = "relay-test";
+/// Unsent emails of an administrator that are searched for a test.
+const SEARCHED_EMAILS: PageRequest = PageRequest { after: None, limit: 100 };
 
 /// Email in the outbox, without its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,6 +180,19 @@ impl MailQueue {
         let mail = QueuedEmail::new(TEST_TEMPLATE).to_user(now, by);
         let effects = SideEffects::audit(now, by, "Mail.TestSent").and_mail(mail);
         Ok(self.effects.write(&effects).await?)
+    }
+
+    /// Returns the newest test email to the administrator in the outbox if its last
+    /// attempt failed. Those from before `since` say nothing about the relay of today.
+    pub async fn failed_test(
+        &self,
+        by: UserId,
+        since: Option<Timestamp>,
+    ) -> Result<Option<MailRecord>, Unavailable> {
+        let emails = self.store.page(Some(by), None, TimeOrder::Newest, SEARCHED_EMAILS).await?;
+        let newest = emails.into_iter().find(|it| it.template == TEST_TEMPLATE);
+        let is_recent = |it: &MailRecord| since.is_none_or(|since| it.queued_at >= since);
+        Ok(newest.filter(|it| it.failure.is_some() && is_recent(it)))
     }
 
     fn effects_on(
