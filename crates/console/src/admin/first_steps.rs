@@ -13,7 +13,8 @@ mod services;
 use std::collections::HashMap;
 
 use pia_kernel::UserId;
-use pia_policy::{Feature, ListedSetting, RunningSetting};
+use pia_outbox::MailRecord;
+use pia_policy::{BlankMeaning, Feature, ListedSetting, RunningSetting};
 use pia_web::{ApiError, Route};
 
 use super::bindings::{find_emails, user_cell};
@@ -40,6 +41,8 @@ enum StepState {
     Done,
     /// Step must be done.
     Open,
+    /// Step was done, but the last test of it failed.
+    Attention,
     /// Step may be left out.
     Optional,
     /// Step whose feature the licence does not include.
@@ -65,6 +68,8 @@ struct ServerState {
     email: String,
     /// True if more than a password protects the administrator's sign-in.
     is_protected: bool,
+    /// Test email to the administrator that failed since the relay was changed.
+    failed_test: Option<MailRecord>,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -86,11 +91,12 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Returns the number of required steps that are not done on a server with this
-/// many groups.
+/// Returns the number of steps that are not done, though required, or that need
+/// attention, on a server with this many groups.
 pub(super) async fn count_open(page: &PageContext, groups: usize) -> Result<usize, ApiError> {
     let steps = list_steps(page, &ServerState::load(page, groups).await?)?;
-    Ok(steps.iter().filter(|it| it.state == StepState::Open).count())
+    let is_left = |it: StepState| matches!(it, StepState::Open | StepState::Attention);
+    Ok(steps.iter().filter(|it| is_left(it.state)).count())
 }
 
 async fn show(page: PageContext) -> PageResult {
@@ -99,41 +105,42 @@ async fn show(page: PageContext) -> PageResult {
 }
 
 async fn set_up_email(page: PageContext, ProvedForm(fields): ProvedForm) -> PageResult {
-    if page.api.mails.is_configured() {
+    let state = ServerState::load(&page, 0).await?;
+    if services::email_state(&page, &state) == StepState::Done {
         // Another administrator has set it up meanwhile.
         return page.redirect(PATH);
     }
-    change_settings(&page, &fields, &services::EMAIL_SETTINGS).await
+    change_settings(&page, &state, &fields, &services::EMAIL_SETTINGS).await
 }
 
 async fn set_up_provider(page: PageContext, ProvedForm(fields): ProvedForm) -> PageResult {
-    if services::chat_model(&page.api.models.list()).is_some() {
+    let models = page.api.models.list();
+    if services::chat_model(&models).is_some_and(|it| !services::may_be_corrected(it)) {
         // Another administrator has set it up meanwhile.
         return page.redirect(PATH);
     }
-    change_settings(&page, &fields, &services::PROVIDER_SETTINGS).await
+    let state = ServerState::load(&page, 0).await?;
+    change_settings(&page, &state, &fields, &services::PROVIDER_SETTINGS).await
 }
 
 async fn set_registration(page: PageContext, ProvedForm(fields): ProvedForm) -> PageResult {
-    change_settings(&page, &fields, &[("policy", "LocalAuth:Registration")]).await
+    let state = ServerState::load(&page, 0).await?;
+    change_settings(&page, &state, &fields, &[("policy", "LocalAuth:Registration")]).await
 }
 
 /// Sets settings to the values of fields, given as pairs of a field and a key.
-/// Optional fields that are empty change nothing.
+/// An empty field removes a value that may be absent, unless it is secret.
 async fn change_settings(
     page: &PageContext,
+    state: &ServerState,
     fields: &FormFields,
     keys: &[(&str, &'static str)],
 ) -> PageResult {
-    let is_missing =
-        |field: &str| !OPTIONAL_FIELDS.contains(&field) && fields.text(field).is_empty();
-    if let Some((field, _)) = keys.iter().find(|it| is_missing(it.0)) {
-        let missing = field_error(page.language, *field, common::FILL_IN);
-        return finish(page, fields, Err(missing), "saved").await;
+    let mut changes = Vec::new();
+    for (field, key) in keys {
+        let value = typed_value(fields, field).or_else(|| state.removal(key));
+        changes.extend(value.map(|it| (*key, it)));
     }
-
-    let changes: Vec<_> =
-        keys.iter().filter_map(|(field, key)| Some((*key, typed_value(fields, field)?))).collect();
     let by = page.user();
     let changed = page.run(|api| async move { api.settings.set(by, &changes).await }).await;
     finish(page, fields, changed, "saved").await
@@ -241,7 +248,14 @@ impl ServerState {
         // Identity providers have rules of their own.
         let is_protected = has_more || account.provider != pia_identity::LOCAL;
 
-        Ok(Self { settings, emails, groups, email: account.email, is_protected })
+        let email_changes = services::EMAIL_SETTINGS
+            .iter()
+            .filter_map(|(_, key)| find_setting(&settings, key)?.change.as_ref());
+        let changed_at = email_changes.map(|it| it.updated_at).max();
+        let failed_test =
+            page.run(|api| async move { api.mails.failed_test(user, changed_at).await }).await?;
+
+        Ok(Self { settings, emails, groups, email: account.email, is_protected, failed_test })
     }
 
     /// Returns a setting in force.
@@ -251,7 +265,15 @@ impl ServerState {
 
     /// Returns a setting with its last change in the console.
     fn listed(&self, key: &str) -> Option<&ListedSetting> {
-        self.settings.iter().find(|it| it.setting.key == key)
+        find_setting(&self.settings, key)
+    }
+
+    /// Returns the blank value that removes the one of a setting; `None` if there is
+    /// nothing to remove, or if it is secret or required.
+    fn removal(&self, key: &str) -> Option<String> {
+        let setting = self.setting(key)?;
+        let may_be_absent = setting.blank == BlankMeaning::Unset && !setting.is_secret;
+        (setting.is_set && may_be_absent).then(String::new)
     }
 
     /// Returns the source of a setting; of one that was changed in the console
@@ -291,6 +313,16 @@ impl ServerState {
             None => Cell::text(page.t(settings::NOT_SET)),
         }
     }
+
+    /// Returns the hint for the field of a secret.
+    fn secret_hint(&self, key: &str) -> Text {
+        if self.setting(key).is_some_and(|it| it.is_set) { SECRET_STAYS } else { STORED_ENCRYPTED }
+    }
+}
+
+/// Returns a setting of a list by its key.
+fn find_setting<'a>(settings: &'a [ListedSetting], key: &str) -> Option<&'a ListedSetting> {
+    settings.iter().find(|it| it.setting.key == key)
 }
 
 impl FirstStep {
@@ -311,6 +343,7 @@ impl StepState {
         let (text, tone) = match self {
             Self::Done => (Text::new("Done", "Erledigt"), Tone::Good),
             Self::Open => (Text::new("To do", "Zu erledigen"), Tone::Warning),
+            Self::Attention => (Text::new("Needs attention", "Prüfung nötig"), Tone::Bad),
             Self::Optional => (Text::new("Optional", "Optional"), Tone::Neutral),
             Self::NotLicensed => {
                 (Text::new("Not in your licence", "Nicht in Ihrer Lizenz enthalten"), Tone::Neutral)
@@ -332,3 +365,12 @@ const MODEL_GONE: Text =
 const STEP: Text = Text::new("Step", "Schritt");
 const ORIGIN: Text = Text::new("Source: {}", "Herkunft: {}");
 const SECRET_SET: Text = Text::new("Set, not displayed", "Gesetzt, nicht angezeigt");
+const STORED_ENCRYPTED: Text = Text::new(
+    "Stored encrypted, and never displayed.",
+    "Wird verschlüsselt gespeichert und nie angezeigt.",
+);
+const SECRET_STAYS: Text = Text::new(
+    "Leave this empty to keep the one that is set. Stored encrypted, and never displayed.",
+    "Leer lassen, um den bisherigen Wert zu behalten. Wird verschlüsselt gespeichert und nie \
+     angezeigt.",
+);

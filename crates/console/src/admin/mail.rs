@@ -143,7 +143,8 @@ fn to_cell(page: &PageContext, mail: &MailRecord) -> Cell {
     }
 }
 
-fn state_cell(page: &PageContext, mail: &MailRecord, now: Timestamp) -> Cell {
+/// Returns the state of an email, with the reason of the last failure.
+pub(super) fn state_cell(page: &PageContext, mail: &MailRecord, now: Timestamp) -> Cell {
     if mail.is_claimed(now) {
         return Cell::badge(page.t(SENDING), Tone::Neutral);
     }

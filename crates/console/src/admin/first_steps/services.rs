@@ -1,12 +1,13 @@
 //! Steps about the services that the server uses.
 
-use pia_assistant::{CatalogueModel, ModelEntry, ProviderType};
+use pia_assistant::{AttemptOutcome, CatalogueModel, ModelEntry, ProviderType};
 use pia_policy::Feature;
 use pia_web::ApiError;
 
 use super::{FirstStep, PATH, ServerState, StepState};
 use crate::admin::{mail, models};
 use crate::page_context::PageContext;
+use crate::texts::common;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Section, Text, format};
 
@@ -30,49 +31,86 @@ pub(super) const PROVIDER_SETTINGS: [(&str, &str); 4] = [
     ("key", "Ai:ApiKey"),
 ];
 
-pub(super) fn email_step(page: &PageContext, state: &ServerState) -> FirstStep {
-    let is_configured = page.api.mails.is_configured();
-    let step_state = if is_configured { StepState::Done } else { StepState::Optional };
-    let step =
-        FirstStep::new(page, "email", EMAIL, step_state).with(|it| it.intro(page.t(EMAIL_INTRO)));
-    if !is_configured {
-        return step.with(|it| it.form(email_form(page, state)));
+pub(super) fn email_state(page: &PageContext, state: &ServerState) -> StepState {
+    if !page.api.mails.is_configured() {
+        StepState::Optional
+    } else if state.failed_test.is_some() {
+        StepState::Attention
+    } else {
+        StepState::Done
     }
-
-    let sent = format::number(page.language, page.api.mails.tally().all_sent());
-    let outbox = Link { label: page.t(OUTBOX).to_owned(), path: "admin/mail".to_owned() };
-    step.with(|it| {
-        it.facts([
-            (page.t(HOST), state.fact(page, "Smtp:Host")),
-            (page.t(FROM), state.fact(page, "Smtp:From")),
-            (page.t(SECURITY), state.fact(page, "Smtp:Security")),
-            (page.t(USERNAME), state.fact(page, "Smtp:Username")),
-            (page.t(PASSWORD), state.secret(page, "Smtp:Password")),
-            (page.t(SENT), Cell::text(sent)),
-        ])
-        .form(Form::new(format!("{PATH}/test-email"), page.t(SEND_TEST)))
-        .links(vec![outbox, mail::settings_link(page)])
-    })
 }
 
-fn email_form(page: &PageContext, state: &ServerState) -> Form {
+pub(super) fn email_step(page: &PageContext, state: &ServerState) -> FirstStep {
+    let step_state = email_state(page, state);
+    let step =
+        FirstStep::new(page, "email", EMAIL, step_state).with(|it| it.intro(page.t(EMAIL_INTRO)));
+    if step_state == StepState::Optional {
+        return step.with(|it| it.form(email_form(page, state, SET_UP_EMAIL)));
+    }
+
+    let mut step = step.with(|it| email_facts(page, state, it));
+    if step_state == StepState::Attention {
+        step = step.with(|it| it.form(email_form(page, state, common::SAVE)));
+    }
+
+    let outbox = Link { label: page.t(OUTBOX).to_owned(), path: "admin/mail".to_owned() };
+    step.with(|it| it.links(vec![outbox, mail::settings_link(page)]))
+}
+
+/// Adds the settings in force, and the form that tests them.
+fn email_facts(page: &PageContext, state: &ServerState, section: Section) -> Section {
+    let sent = format::number(page.language, page.api.mails.tally().all_sent());
+    let mut facts = vec![
+        (page.t(HOST), state.fact(page, "Smtp:Host")),
+        (page.t(FROM), state.fact(page, "Smtp:From")),
+        (page.t(SECURITY), state.fact(page, "Smtp:Security")),
+        (page.t(USERNAME), state.fact(page, "Smtp:Username")),
+        (page.t(PASSWORD), state.secret(page, "Smtp:Password")),
+        (page.t(SENT), Cell::text(sent)),
+    ];
+    if let Some(test) = &state.failed_test {
+        facts.push((page.t(LAST_TEST), mail::state_cell(page, test, page.api.clock.now())));
+    }
+
+    section.facts(facts).form(Form::new(format!("{PATH}/test-email"), page.t(SEND_TEST)))
+}
+
+fn email_form(page: &PageContext, state: &ServerState, submit: Text) -> Form {
     let securities = [("starttls", "STARTTLS"), ("tls", "TLS"), ("none", page.t(UNENCRYPTED))];
     let host = Field::text("host", page.t(HOST), state.value("Smtp:Host"));
     let from = Field::input("from", page.t(FROM), "email", "off", state.value("Smtp:From"));
     let security = state.value("Smtp:Security");
     let username = Field::text("username", page.t(USERNAME), state.value("Smtp:Username"));
     let password = Field::password("password", page.t(PASSWORD), "new-password");
-    Form::new(format!("{PATH}/email"), page.t(SET_UP_EMAIL))
+    Form::new(format!("{PATH}/email"), page.t(submit))
         .field(host.hint(page.t(HOST_HINT)))
         .field(from)
         .field(Field::select("security", page.t(SECURITY), securities, security))
         .field(username.optional())
-        .field(password.hint(page.t(STORED_ENCRYPTED)).optional())
+        .field(password.hint(page.t(state.secret_hint("Smtp:Password"))).optional())
 }
 
 /// Returns the first chat model of the catalogue.
 pub(super) fn chat_model(entries: &[ModelEntry]) -> Option<&ModelEntry> {
     entries.iter().find(|it| matches!(it.model, CatalogueModel::Chat(_)))
+}
+
+/// Returns whether the last call of a model failed. A refused request may be the
+/// caller's fault once others were answered.
+fn is_failing(entry: &ModelEntry) -> bool {
+    let attempts = &entry.attempts;
+    let is_refused = attempts.last == Some(AttemptOutcome::Refused);
+    let was_answered = attempts.counts.contains_key(&AttemptOutcome::Answered);
+    entry.failure().is_some() || (is_refused && !was_answered)
+}
+
+/// Returns whether the form of the step corrects a model: one that does not work, and
+/// that only settings of the form describe.
+pub(super) fn may_be_corrected(entry: &ModelEntry) -> bool {
+    let is_of_form =
+        entry.key == SINGLE_MODEL && entry.model.provider() != ProviderType::AzureOpenAi.name();
+    is_of_form && is_failing(entry)
 }
 
 pub(super) fn provider_step(
@@ -89,9 +127,10 @@ pub(super) fn provider_step(
     let step = if !is_licensed {
         new_step(StepState::NotLicensed)
     } else if let Some(entry) = chat_model(&entries) {
-        new_step(StepState::Done).with(|it| add_model(page, state, entry, it))
+        let step_state = if is_failing(entry) { StepState::Attention } else { StepState::Done };
+        new_step(step_state).with(|it| add_model(page, state, entry, it))
     } else {
-        let form = provider_form(page, state);
+        let form = provider_form(page, state, SET_UP_PROVIDER);
         new_step(StepState::Open).with(|it| it.form(form).paragraph(page.t(SEVERAL_MODELS)))
     };
 
@@ -103,7 +142,7 @@ pub(super) fn provider_step(
     Ok(step.with(|it| it.links(vec![models, settings])))
 }
 
-fn provider_form(page: &PageContext, state: &ServerState) -> Form {
+fn provider_form(page: &PageContext, state: &ServerState, submit: Text) -> Form {
     // A deployment of Azure has further settings.
     let types = ProviderType::ALL
         .iter()
@@ -113,11 +152,11 @@ fn provider_form(page: &PageContext, state: &ServerState) -> Form {
     let endpoint =
         Field::input("endpoint", page.t(ENDPOINT), "url", "off", state.value("Ai:Endpoint"));
     let key = Field::password("key", page.t(API_KEY), "new-password");
-    Form::new(format!("{PATH}/provider"), page.t(SET_UP_PROVIDER))
+    Form::new(format!("{PATH}/provider"), page.t(submit))
         .field(Field::select("type", page.t(PROVIDER_TYPE), types, state.value("Ai:ProviderType")))
         .field(model.hint(page.t(MODEL_HINT)))
         .field(endpoint.hint(page.t(ENDPOINT_HINT)).optional())
-        .field(key.hint(page.t(STORED_ENCRYPTED)).optional())
+        .field(key.hint(page.t(state.secret_hint("Ai:ApiKey"))).optional())
 }
 
 fn add_model(
@@ -142,7 +181,12 @@ fn add_model(
     }
 
     let test = Form::new(format!("{PATH}/test-call"), page.t(TEST_CALL));
-    section.facts(facts).form(test.hidden("key", entry.key.as_str()).about(title))
+    let section = section.facts(facts).form(test.hidden("key", entry.key.as_str()).about(title));
+    if !may_be_corrected(entry) {
+        return section;
+    }
+
+    section.form(provider_form(page, state, common::SAVE))
 }
 
 const EMAIL: Text = Text::new("Email", "E-Mail");
@@ -159,11 +203,8 @@ const UNENCRYPTED: Text = Text::new("None", "Keine");
 const SET_UP_EMAIL: Text = Text::new("Set up email", "E-Mail einrichten");
 const USERNAME: Text = Text::new("User name", "Benutzername");
 const PASSWORD: Text = Text::new("Password of the mail server", "Passwort des Mailservers");
-const STORED_ENCRYPTED: Text = Text::new(
-    "Stored encrypted, and never displayed.",
-    "Wird verschlüsselt gespeichert und nie angezeigt.",
-);
 const SENT: Text = Text::new("Sent since startup", "Seit dem Start gesendet");
+const LAST_TEST: Text = Text::new("Last test email", "Letzte Test-E-Mail");
 const SEND_TEST: Text = Text::new("Send test email", "Test-E-Mail senden");
 const OUTBOX: Text = Text::new("Show outbox", "Postausgang anzeigen");
 

@@ -5,6 +5,7 @@ use pia_policy::{Feature, Terms};
 use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::harness::{TestConfig, terms};
 use pia_server_testkit::on_both_databases;
+use pia_server_testkit::polling::until;
 use pia_testkit::databases::TestDatabase;
 
 use super::visitor::{ADA, Visitor, start_with_admin};
@@ -13,7 +14,7 @@ use super::{form, open};
 on_both_databases!(
     the_steps_are_done_one_after_the_other,
     a_provider_and_a_password_of_a_relay_are_stored_encrypted,
-    a_step_is_refused_without_its_required_fields,
+    a_step_whose_test_failed_needs_attention_and_is_corrected,
     a_step_is_done_by_whoever_set_it,
     features_without_a_licence_are_no_steps,
 );
@@ -23,6 +24,7 @@ const PAGE: &str = "/admin/first-steps";
 const DONE: &str = "Done";
 const OPEN: &str = "To do";
 const OPTIONAL: &str = "Optional";
+const ATTENTION: &str = "Needs attention";
 const NOT_LICENSED: &str = "Not in your licence";
 
 async fn send(ada: &Visitor<'_>, path: &str, fields: &[(&str, &str)]) -> TestResponse {
@@ -57,7 +59,6 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     let refusal = send(&ada, "email", &invalid_relay).await;
     let override_count = app.count("setting_overrides").await;
     let email = send(&ada, "email", &relay).await;
-    let test_email = send(&ada, "test-email", &[]).await;
     let registration = send(&ada, "registration", &[("policy", "invitation")]).await;
     let unnamed_group = send(&ada, "group", &[("name", "")]).await;
     let group = send(&ada, "group", &[("name", "Engineering")]).await;
@@ -73,7 +74,7 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     assert!(german_refusal.contains(german_error), "{german_refusal}");
     assert_eq!(override_count, 0, "a part was set");
     assert_eq!(unnamed_group.status, 400);
-    for answer in [email, test_email, registration, group] {
+    for answer in [email, registration, group] {
         assert_eq!(answer.status, 303, "{}", answer.text());
     }
     assert_eq!(states(&ada).await, [DONE, OPEN, OPEN, DONE, OPEN, DONE, DONE]);
@@ -134,33 +135,54 @@ async fn a_provider_and_a_password_of_a_relay_are_stored_encrypted(database: Tes
     }
 }
 
-async fn a_step_is_refused_without_its_required_fields(database: TestDatabase) {
+/// Returns the section of a step.
+async fn section(ada: &Visitor<'_>, id: &str) -> String {
+    let page = ada.get(PAGE).await.text();
+    let (_, start) = page.split_once(&format!("<section id=\"{id}\"")).expect("a section");
+    start.split("</section>").next().expect("its text").to_owned()
+}
+
+fn provider(endpoint: &str) -> [(&str, &str); 3] {
+    [("type", "OpenAICompatible"), ("model", "m"), ("endpoint", endpoint)]
+}
+
+async fn a_step_whose_test_failed_needs_attention_and_is_corrected(database: TestDatabase) {
+    let demo = Demo::start(0).expect("an upstream");
+    let endpoint = demo.endpoint();
     let app = start_with_admin(TestConfig::on(database)).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
-    let relay = [
-        ("host", " "),
-        ("from", "pia@example.org"),
-        ("security", "none"),
-        ("username", "pia"),
-        ("password", "a-s3cret-password"),
-    ];
-    let model = [("type", "OpenAI"), ("model", ""), ("key", "sk-a-s3cret-key")];
+    let key = [("key", "sk-a-s3cret-key")];
+    let relay = [("host", "localhost"), ("from", "pia@example.org"), ("security", "none")];
 
-    for (path, fields, name) in [
-        ("email", &relay[..], "host"),
-        ("provider", &model, "model"),
-        ("registration", &[], "policy"),
-    ] {
-        let answer = send(&ada, path, fields).await;
-        let page = answer.text();
+    let dead = [&provider("http://127.0.0.1:9/v1")[..], &key].concat();
+    send(&ada, "provider", &dead).await;
+    let failed_call = send(&ada, "test-call", &[("key", "Ai")]).await.text();
+    let failed_provider = section(&ada, "provider").await;
+    let correction = send(&ada, "provider", &provider(&endpoint)).await;
+    let call = send(&ada, "test-call", &[("key", "Ai")]).await.text();
+    let provider_state = states(&ada).await[4].clone();
 
-        assert_eq!(answer.status, 400, "{path}: {page}");
-        assert!(page.contains("Fill in this field."), "{path}: {page}");
-        assert!(page.contains(&format!("<a href=\"#{path}-{name}\">")), "{path}: {page}");
-        let from = "value=\"pia@example.org\"";
-        assert!(path != "email" || page.contains(from), "{page}");
-    }
-    assert_eq!(app.count("setting_overrides").await, 0);
+    // No relay listens there.
+    send(&ada, "email", &relay).await;
+    send(&ada, "test-email", &[]).await;
+    until(async || (states(&ada).await[3] == ATTENTION).then_some(())).await;
+    let failed_email = section(&ada, "email").await;
+    let overview = ada.get("/admin").await.text();
+    let corrected_relay = [("host", "127.0.0.1"), relay[1], relay[2]];
+    send(&ada, "email", &corrected_relay).await;
+
+    assert!(failed_call.contains(ATTENTION), "{failed_call}");
+    assert!(failed_provider.contains("value=\"http://127.0.0.1:9/v1\""), "{failed_provider}");
+    assert!(!failed_provider.contains("s3cret"), "{failed_provider}");
+    assert!(failed_provider.contains("keep the one that is set"), "{failed_provider}");
+    assert_eq!(correction.status, 303, "{}", correction.text());
+    assert!(call.contains("Demo answer to"), "{call}");
+    assert_eq!(provider_state, DONE);
+    assert!(failed_email.contains("value=\"localhost\""), "{failed_email}");
+    assert!(failed_email.contains("Retrying"), "{failed_email}");
+    assert!(overview.contains("4 steps left to do"), "{overview}");
+    // The failure was that of the previous settings.
+    assert_eq!(states(&ada).await[3], DONE);
 }
 
 async fn a_step_is_done_by_whoever_set_it(database: TestDatabase) {
