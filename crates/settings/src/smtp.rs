@@ -27,7 +27,7 @@ impl Smtp {
     pub(super) fn from_section(from: &mut Section<'_>) -> Self {
         let host = from.reload("Host").optional::<Host>();
         let security = from.reload("Security").or(Security::StartTls);
-        let port = from.reload("Port").within(u32::from(security.default_port()), 1..=65_535);
+        let port = from.reload("Port").optional_within(1..=65_535_u32);
         let username = from.reload("Username").optional::<String>();
         let password = from.reload("Password").optional::<Secret<String>>();
         let address = from.reload("From").optional::<SenderAddress>();
@@ -42,7 +42,9 @@ impl Smtp {
         let ca = ca_path.map(|it| from.dir().join(it));
         let relay = combine_sender(from, host, address).map(|(host, address)| MailSettings {
             host,
-            port: u16::try_from(port).unwrap_or_else(|_out_of_range| security.default_port()),
+            port: port
+                .and_then(|it| u16::try_from(it).ok())
+                .unwrap_or_else(|| security.default_port()),
             security,
             credentials,
             from: address,

@@ -34,6 +34,19 @@ fn a_host_and_an_address_configure_mail() {
 }
 
 #[test]
+fn without_a_port_that_of_the_encryption_is_used() {
+    let root = ["Smtp:Host=smtp.example.com", "Smtp:From=pia@example.com"];
+
+    for (settings, port) in [
+        (["Smtp:Port=", "Smtp:Security=starttls"], 587),
+        (["Smtp:Port= ", "Smtp:Security=tls"], 465),
+        (["Smtp:Port=2525", "Smtp:Security=tls"], 2525),
+    ] {
+        assert_eq!(relay(&[&root[..], &settings].concat()).port, port, "{settings:?}");
+    }
+}
+
+#[test]
 fn without_a_host_mail_is_not_configured() {
     for settings in [&[][..], &["Smtp:From=pia@example.com"], &["Smtp:Host="]] {
         let operator = operator(settings);

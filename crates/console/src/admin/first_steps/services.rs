@@ -15,8 +15,9 @@ use crate::ui::{Cell, Field, Form, Section, Text, format};
 const SINGLE_MODEL: &str = "Ai";
 
 /// Fields of the form for email, and the settings that they change.
-pub(super) const EMAIL_SETTINGS: [(&str, &str); 5] = [
+pub(super) const EMAIL_SETTINGS: [(&str, &str); 6] = [
     ("host", "Smtp:Host"),
+    ("port", "Smtp:Port"),
     ("from", "Smtp:From"),
     ("security", "Smtp:Security"),
     ("username", "Smtp:Username"),
@@ -61,10 +62,15 @@ pub(super) fn email_step(page: &PageContext, state: &ServerState) -> FirstStep {
 /// Adds the settings in force, and the form that tests them.
 fn email_facts(page: &PageContext, state: &ServerState, section: Section) -> Section {
     let sent = format::number(page.language, page.api.mails.tally().all_sent());
+    let current = state.value("Smtp:Security");
+    let label = securities(page).into_iter().find(|(value, _)| *value == current);
+    let security = label.map_or(current, |it| it.1);
+
     let mut facts = vec![
         (page.t(HOST), state.fact(page, "Smtp:Host")),
+        (page.t(PORT), state.fact(page, "Smtp:Port")),
         (page.t(FROM), state.fact(page, "Smtp:From")),
-        (page.t(SECURITY), state.fact(page, "Smtp:Security")),
+        (page.t(SECURITY), Cell { text: security.to_owned(), ..state.fact(page, "Smtp:Security") }),
         (page.t(USERNAME), state.fact(page, "Smtp:Username")),
         (page.t(PASSWORD), state.secret(page, "Smtp:Password")),
         (page.t(SENT), Cell::text(sent)),
@@ -76,17 +82,23 @@ fn email_facts(page: &PageContext, state: &ServerState, section: Section) -> Sec
     section.facts(facts).form(Form::new(format!("{PATH}/test-email"), page.t(SEND_TEST)))
 }
 
+/// Returns the kinds of encryption with their labels.
+fn securities(page: &PageContext) -> [(&'static str, &'static str); 3] {
+    [("starttls", "STARTTLS"), ("tls", "TLS"), ("none", page.t(UNENCRYPTED))]
+}
+
 fn email_form(page: &PageContext, state: &ServerState, submit: Text) -> Form {
-    let securities = [("starttls", "STARTTLS"), ("tls", "TLS"), ("none", page.t(UNENCRYPTED))];
     let host = Field::text("host", page.t(HOST), state.value("Smtp:Host"));
+    let port = Field::input("port", page.t(PORT), "number", "off", state.value("Smtp:Port"));
     let from = Field::input("from", page.t(FROM), "email", "off", state.value("Smtp:From"));
     let security = state.value("Smtp:Security");
     let username = Field::text("username", page.t(USERNAME), state.value("Smtp:Username"));
     let password = Field::password("password", page.t(PASSWORD), "new-password");
     Form::new(format!("{PATH}/email"), page.t(submit))
         .field(host.hint(page.t(HOST_HINT)))
+        .field(port.hint(page.t(PORT_HINT)).optional())
         .field(from)
-        .field(Field::select("security", page.t(SECURITY), securities, security))
+        .field(Field::select("security", page.t(SECURITY), securities(page), security))
         .field(username.optional())
         .field(password.hint(page.t(state.secret_hint("Smtp:Password"))).optional())
 }
@@ -197,6 +209,11 @@ const EMAIL_INTRO: Text = Text::new(
 );
 const HOST: Text = Text::new("Mail server", "Mailserver");
 const HOST_HINT: Text = Text::new("Such as smtp.example.com", "Etwa smtp.example.com");
+const PORT: Text = Text::new("Port", "Port");
+const PORT_HINT: Text = Text::new(
+    "Leave this empty for the usual one: 587 with STARTTLS, 465 with TLS, 25 without encryption.",
+    "Leer für den üblichen: 587 mit STARTTLS, 465 mit TLS, 25 ohne Verschlüsselung.",
+);
 const FROM: Text = Text::new("Sender’s address", "Absenderadresse");
 const SECURITY: Text = Text::new("Encryption", "Verschlüsselung");
 const UNENCRYPTED: Text = Text::new("None", "Keine");

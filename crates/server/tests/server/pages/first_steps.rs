@@ -163,13 +163,13 @@ async fn a_step_whose_test_failed_needs_attention_and_is_corrected(database: Tes
     let provider_state = states(&ada).await[4].clone();
 
     // No relay listens there.
-    send(&ada, "email", &relay).await;
+    send(&ada, "email", &[&relay[..], &[("port", "9")]].concat()).await;
     send(&ada, "test-email", &[]).await;
     until(async || (states(&ada).await[3] == ATTENTION).then_some(())).await;
     let failed_email = section(&ada, "email").await;
     let overview = ada.get("/admin").await.text();
-    let corrected_relay = [("host", "127.0.0.1"), relay[1], relay[2]];
-    send(&ada, "email", &corrected_relay).await;
+    // Without a port, that of the encryption.
+    send(&ada, "email", &[&relay[..], &[("port", "")]].concat()).await;
 
     assert!(failed_call.contains(ATTENTION), "{failed_call}");
     assert!(failed_provider.contains("value=\"http://127.0.0.1:9/v1\""), "{failed_provider}");
@@ -178,11 +178,15 @@ async fn a_step_whose_test_failed_needs_attention_and_is_corrected(database: Tes
     assert_eq!(correction.status, 303, "{}", correction.text());
     assert!(call.contains("Demo answer to"), "{call}");
     assert_eq!(provider_state, DONE);
-    assert!(failed_email.contains("value=\"localhost\""), "{failed_email}");
+    for part in ["value=\"localhost\"", "value=\"9\"", ">None<span"] {
+        assert!(failed_email.contains(part), "{part}: {failed_email}");
+    }
     assert!(failed_email.contains("Retrying"), "{failed_email}");
     assert!(overview.contains("4 steps left to do"), "{overview}");
     // The failure was that of the previous settings.
     assert_eq!(states(&ada).await[3], DONE);
+    let port = ada.get("/admin/settings/Smtp:Port").await.text();
+    assert!(port.contains("Not set"), "{port}");
 }
 
 async fn a_step_is_done_by_whoever_set_it(database: TestDatabase) {
