@@ -14,6 +14,9 @@ use crate::ui::{Cell, Section, Text, format};
 /// Maximum number of problems; the most urgent come first.
 const MAX_PROBLEMS: usize = 20;
 
+/// Setting of the file with the certificate.
+const CERTIFICATE_SETTING: &str = "Server:Tls:CertificatePath";
+
 /// Problem with its label.
 struct LabelledProblem {
     label: String,
@@ -77,7 +80,10 @@ fn labelled_problem(
         Problem::NoLicence => labelled(LICENCE, page.t(LICENCE_MISSING).to_owned(), licence::PATH),
         Problem::LicenceExpired(at) => labelled(LICENCE, with_day(EXPIRED, *at), licence::PATH),
         Problem::LicenceExpiresSoon(at) => labelled(LICENCE, with_day(EXPIRES, *at), licence::PATH),
-        Problem::CertificateExpiresSoon(at) => labelled(CERTIFICATE, with_day(EXPIRES, *at), ""),
+        Problem::CertificateExpiresSoon(at) => {
+            let path = settings::path_of(CERTIFICATE_SETTING);
+            labelled(CERTIFICATE, with_day(EXPIRES, *at), &path)
+        }
         Problem::VolumeNearlyFull(volume) => volume_problem(page, volume),
         Problem::EmailsFailed(count) => {
             labelled(EMAIL, with_count(EMAIL_FAILED, *count), "admin/mail?state=failed")
@@ -157,8 +163,10 @@ const EXPIRED: Text = Text::new("Expired on {}", "Abgelaufen am {}");
 const EXPIRES: Text = Text::new("Expires on {}", "Läuft am {} ab");
 const CERTIFICATE: Text = Text::new("TLS certificate", "TLS-Zertifikat");
 const CERTIFICATE_HINT: Text = Text::new(
-    "Renew it and restart the server.",
-    "Erneuern Sie es und starten Sie den Server neu.",
+    "Renew it in the files of Server:Tls:CertificatePath and Server:Tls:KeyPath. The server reads \
+     them again within seconds.",
+    "Erneuern Sie es in den Dateien von Server:Tls:CertificatePath und Server:Tls:KeyPath. Der \
+     Server liest sie innerhalb von Sekunden neu ein.",
 );
 const DISK_SPACE: Text = Text::new("Disk space", "Speicherplatz");
 const FREE: Text = Text::new("{} of {} free", "{} von {} frei");
@@ -190,3 +198,23 @@ const WEEKLY_USED: Text = Text::new(
 const ADMINS: Text = Text::new("Administrators", "Administratoren");
 const WITHOUT_FACTOR: Text =
     Text::new("Without a second factor or passkey: {}", "Ohne zweiten Faktor oder Passkey: {}");
+
+#[cfg(test)]
+mod tests {
+    use pia_kernel::Language;
+
+    use super::*;
+    use crate::texts::settings::description;
+
+    #[test]
+    fn a_certificate_is_renewed_in_the_files_of_its_settings() {
+        for language in [Language::En, Language::De] {
+            let hint = CERTIFICATE_HINT.of(language);
+
+            for key in [CERTIFICATE_SETTING, "Server:Tls:KeyPath"] {
+                assert!(description(key).is_some() && hint.contains(key), "{key}: {hint}");
+            }
+            assert!(!hint.contains("restart") && !hint.contains("starten"), "{hint}");
+        }
+    }
+}
