@@ -57,10 +57,15 @@ impl UnansweredQuestions {
         Self { log, is_enabled, clock }
     }
 
+    /// Returns whether questions are stored.
+    pub fn is_enabled(&self) -> bool {
+        *self.is_enabled.get()
+    }
+
     /// Records a question of a member for which a search found nothing. Callers do
     /// not wait for it, and a failure is only logged.
     pub async fn record(&self, group: GroupId, question: &str) {
-        if !*self.is_enabled.get() {
+        if !self.is_enabled() {
             return;
         }
         let Some(text) = fold_question(question) else { return };
@@ -88,7 +93,7 @@ impl UnansweredQuestions {
     /// Deletes questions whose retention ended. Returns their number.
     pub async fn sweep(&self) -> Result<u64, Unavailable> {
         let now = self.clock.now();
-        self.log.sweep(if *self.is_enabled.get() { now - RETENTION } else { now }).await
+        self.log.sweep(if self.is_enabled() { now - RETENTION } else { now }).await
     }
 }
 

@@ -13,6 +13,7 @@ use uuid::Uuid;
 
 use super::bindings::{find_emails, user_cell};
 use super::person_filter::{PersonFilter, UnknownPerson};
+use super::settings;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
@@ -21,6 +22,8 @@ use crate::ui::table::Tone;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Search, Section, Table, Text, View, format};
 
+/// Setting that turns assignments on.
+pub(super) const ENABLED: &str = "Operators:Enabled";
 const MICROS_PER_SECOND: i64 = 1_000_000;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -39,27 +42,32 @@ pub(super) fn routes() -> Vec<Route> {
 
 async fn list(page: PageContext) -> PageResult {
     let status = AssignmentStatus::from_name(&page.query("status"));
+    let is_enabled = page.api.assignments.is_enabled;
     let person = PersonFilter::requested(&page).await?;
     let assignments = find_assignments(&page, person.user, status).await?;
     let is_filtered = person.is_set || status.is_some();
     let emails = find_emails(&page, assignments.items.iter().map(|it| it.user)).await?;
     let is_busy = assignments.items.iter().any(|it| !it.status.is_final());
+    let empty = if is_enabled { EMPTY } else { NONE };
     let columns = [SKILL, USER, common::STATUS, STEPS, TOKENS, HANDED_OVER];
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
         rows: assignments.items.iter().map(|it| assignment_row(&page, it, &emails)).collect(),
-        empty: page.t(if is_filtered { common::NO_MATCH } else { EMPTY }).to_owned(),
+        empty: page.t(if is_filtered { common::NO_MATCH } else { empty }).to_owned(),
         search: Some(search_form(&page, person.field, status, is_filtered)),
         sort_links: page.time_sort_links(5),
         ..page.paged(assignments.next)
     };
 
-    let intro = if page.api.assignments.is_enabled { INTRO } else { OFF };
-    let view = View::new(page.t(TITLE))
-        .intro(page.t(intro))
+    let mut view = View::new(page.t(TITLE))
+        .intro(page.t(INTRO))
         .action(page.t(schedules::TITLE), "admin/assignments/schedules")
-        .action(page.t(workers::TITLE), "admin/assignments/workers")
+        .action(page.t(workers::TITLE), "admin/assignments/workers");
+    if !is_enabled {
+        view = view.section(settings::off_section(&page, OFF, ENABLED));
+    }
+    let view = view
         .section(workers::queue_section(&page).await?)
         .section(Section::new("assignments", page.t(ALL_ASSIGNMENTS)).table(table).live(is_busy));
 
@@ -276,6 +284,7 @@ const EMPTY: Text = Text::new(
     "Keine Aufträge gefunden. Weisen Sie einer Gruppe einen Operator zu, damit ihre Mitglieder \
      Aufgaben übergeben können.",
 );
+const NONE: Text = Text::new("No assignments found.", "Keine Aufträge gefunden.");
 const SKILL: Text = Text::new("Skill", "Fähigkeit");
 const MODE: Text = Text::new("Mode", "Modus");
 const USER: Text = Text::new("User", "Konto");

@@ -14,7 +14,8 @@ use pia_web::{Access, ApiError, Route};
 use uuid::Uuid;
 
 use super::bindings::day_cell;
-use super::group_choice::{GroupNames, typed_group};
+use super::group_choice::{GroupNames, parse_group};
+use super::settings as console_settings;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page_for};
@@ -110,11 +111,12 @@ async fn submit(page: &PageContext, form: &FormFields) -> Result<KnowledgeBase, 
 async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiError> {
     let access = access_of_caller(page);
     let bases = page.run(|api| async move { api.knowledge.documents.bases(access).await }).await?;
-    let view = View::new(page.t(TITLE)).intro(page.t(INTRO));
-    let mut section = Section::new("bases", "");
+    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO));
     if !page.api.knowledge.is_enabled {
-        section = section.paragraph(page.t(OFF));
+        view = view.section(off_section(page));
     }
+
+    let section = Section::new("bases", "");
     if !is_admin(page) {
         return Ok(view.section(section.table(group_table(page, &bases))));
     }
@@ -130,6 +132,11 @@ async fn list_view(page: &PageContext, form: &FormFields) -> Result<View, ApiErr
         .section(Section::new("new", page.t(NEW)).form(new)))
 }
 
+/// Returns a section that says that knowledge is turned off.
+fn off_section(page: &PageContext) -> Section {
+    console_settings::off_section(page, OFF, "Knowledge:ConnectionString")
+}
+
 /// Returns the bases of the caller's group.
 fn group_table(page: &PageContext, bases: &[KnowledgeBaseEntry]) -> Table {
     let columns = [("name", common::NAME), ("documents", DOCUMENTS)];
@@ -137,7 +144,8 @@ fn group_table(page: &PageContext, bases: &[KnowledgeBaseEntry]) -> Table {
         .iter()
         .map(|it| base_row(it, vec![name_cell(it), documents_cell(page, it)]))
         .collect();
-    page.list(TITLE, EMPTY_OF_GROUP, &columns, rows)
+    let is_enabled = page.api.knowledge.is_enabled;
+    page.list(TITLE, if is_enabled { EMPTY_OF_GROUP } else { NONE }, &columns, rows)
 }
 
 /// Returns the bases of all groups.
@@ -150,7 +158,8 @@ fn server_table(page: &PageContext, bases: &[KnowledgeBaseEntry], groups: &Group
         ("created", common::CREATED),
     ];
     let rows = bases.iter().map(|it| admin_row(page, it, groups)).collect();
-    page.list(TITLE, EMPTY, &columns, rows)
+    let is_enabled = page.api.knowledge.is_enabled;
+    page.list(TITLE, if is_enabled { EMPTY } else { NONE }, &columns, rows)
 }
 
 fn name_cell(entry: &KnowledgeBaseEntry) -> Cell {
@@ -193,6 +202,7 @@ const EMPTY: Text = Text::new(
     "There is no knowledge base yet. Create one, then add documents.",
     "Es gibt noch keine Wissensdatenbank. Erstellen Sie eine und fügen Sie dann Dokumente hinzu.",
 );
+const NONE: Text = Text::new("There is no knowledge base.", "Es gibt keine Wissensdatenbank.");
 const EMPTY_OF_GROUP: Text = Text::new(
     "Your group has no knowledge base. An administrator can create one.",
     "Ihre Gruppe hat keine Wissensdatenbank. Eine Administratorin oder ein Administrator kann \

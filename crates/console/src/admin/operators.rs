@@ -10,6 +10,7 @@ use pia_policy::Feature;
 use pia_web::{ApiError, Route};
 
 use super::group_choice::{GROUPS, GroupNames};
+use super::{assignments, settings};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{form, page};
@@ -56,12 +57,13 @@ async fn list(page: PageContext) -> PageResult {
     let rows = operators.iter().map(|it| operator_row(&page, it, &groups)).collect();
     let table = page.list(TITLE, EMPTY, &columns, rows);
 
-    let view = View::new(page.t(TITLE))
-        .intro(page.t(INTRO))
-        .action(page.t(NEW), "admin/operators/new")
-        .section(Section::new("operators", "").table(table));
+    let mut view =
+        View::new(page.t(TITLE)).intro(page.t(INTRO)).action(page.t(NEW), "admin/operators/new");
+    if !page.api.assignments.is_enabled {
+        view = view.section(settings::off_section(&page, OFF, assignments::ENABLED));
+    }
 
-    Ok(page.render(view))
+    Ok(page.render(view.section(Section::new("operators", "").table(table))))
 }
 
 fn operator_row(page: &PageContext, operator: &Operator, groups: &GroupNames) -> Row {
@@ -166,6 +168,11 @@ const INTRO: Text = Text::new(
      that are granted to their group.",
     "Ein Operator bearbeitet Aufträge mit seiner Fähigkeit, Schritt für Schritt. Mitglieder nutzen \
      die Operatoren, die ihrer Gruppe zugewiesen sind.",
+);
+const OFF: Text = Text::new(
+    "Assignments are turned off on this server, so members cannot hand over tasks to operators.",
+    "Aufträge sind auf diesem Server ausgeschaltet, daher können Mitglieder keine Aufgaben an \
+     Operatoren übergeben.",
 );
 const EMPTY: Text = Text::new(
     "There is no operator yet. Create one, then grant it to groups.",

@@ -8,6 +8,7 @@
 mod areas;
 
 use actix_web::web::Path;
+use pia_identity::Role;
 use pia_policy::{BlankMeaning, ListedSetting, OverrideValue, RunningSetting, SettingOverride};
 use pia_web::{ApiError, Route};
 
@@ -343,6 +344,19 @@ fn choice_label<'a>(page: &PageContext, choice: &'a str) -> &'a str {
     }
 }
 
+/// Returns a section about something that is turned off, with the setting that turns it
+/// on. Only administrators may open that.
+pub(super) fn off_section(page: &PageContext, text: Text, key: &str) -> Section {
+    let section =
+        Section::new("off", "").paragraph(page.t(text)).paragraph(page.fill(TURNED_ON_BY, &[key]));
+    if page.caller.role != Role::Admin {
+        return section;
+    }
+
+    let link = Link { label: page.t(SHOW_SETTING).to_owned(), path: path_of(key) };
+    section.links(vec![link])
+}
+
 /// Returns the path of a setting's page, without the leading slash.
 pub(super) fn path_of(key: &str) -> String {
     format!("admin/settings/{}", path_segment(key))
@@ -353,6 +367,9 @@ fn path_of_area(area: &SettingArea) -> String {
 }
 
 const TITLE: Text = Text::new("Settings", "Einstellungen");
+const TURNED_ON_BY: Text =
+    Text::new("The setting {} turns this on.", "Die Einstellung {} schaltet das ein.");
+const SHOW_SETTING: Text = Text::new("Show setting", "Einstellung anzeigen");
 const INTRO: Text = Text::new(
     "Values in effect and where they are set. Changes made here take effect at once on all \
      instances of the server. Settings that need a restart can only be changed in files or the \

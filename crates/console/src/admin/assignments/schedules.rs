@@ -6,6 +6,7 @@ use pia_web::{ApiError, Route};
 
 use crate::admin::bindings::{ACTIVE, INACTIVE, find_emails, user_cell};
 use crate::admin::person_filter::{PersonFilter, UnknownPerson};
+use crate::admin::settings;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::page;
 use crate::texts::common;
@@ -26,23 +27,25 @@ async fn list(page: PageContext) -> PageResult {
         .items
         .iter()
         .map(|it| schedule_row(&page, it, Some(user_cell(&page, it.user, &emails))));
+    let is_enabled = page.api.assignments.is_enabled;
     let columns = [super::SKILL, super::USER, TIMES, common::STATUS, NEXT, LAST];
     let table = Table {
         caption: page.t(TITLE).to_owned(),
         columns: columns.map(|it| page.t(it).to_owned()).into(),
         rows: rows.collect(),
-        empty: page.t(search.empty_text(EMPTY)).to_owned(),
+        empty: page.t(search.empty_text(if is_enabled { EMPTY } else { NONE })).to_owned(),
         search: Some(search),
         ..page.paged(schedules.next)
     };
 
-    let intro = if page.api.assignments.is_enabled { INTRO } else { OFF };
-    let view = View::new(page.t(TITLE))
+    let mut view = View::new(page.t(TITLE))
         .below(page.t(super::TITLE), "admin/assignments")
-        .intro(page.t(intro))
-        .section(Section::new("schedules", "").table(table));
+        .intro(page.t(INTRO));
+    if !is_enabled {
+        view = view.section(settings::off_section(&page, OFF, super::ENABLED));
+    }
 
-    Ok(page.render(view))
+    Ok(page.render(view.section(Section::new("schedules", "").table(table))))
 }
 
 /// Finds the requested page of the schedules of a person, or of all.
@@ -145,6 +148,7 @@ const EMPTY: Text = Text::new(
     "No schedules. Members create them in the Pia app.",
     "Keine Zeitpläne. Mitglieder legen sie in der Pia-App an.",
 );
+const NONE: Text = Text::new("No schedules.", "Keine Zeitpläne.");
 const TIMES: Text = Text::new("Times", "Zeiten");
 const NEXT: Text = Text::new("Next run", "Nächster Lauf");
 const LAST: Text = Text::new("Last run", "Letzter Lauf");

@@ -12,7 +12,7 @@ use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
 use super::super::bindings::day_cell;
-use super::{DOCUMENTS, OFF, TITLE, base_ref, find, manager_page};
+use super::{DOCUMENTS, TITLE, base_ref, find, manager_page, off_section};
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
 use crate::ui::table::Tone;
@@ -41,7 +41,7 @@ pub(super) async fn base_view(page: &PageContext, id: Uuid) -> Result<View, ApiE
             .action(page.t(ADD), format!("{path}/documents/new"))
             .action(page.t(TRY), format!("{path}/search"));
     } else {
-        view = view.intro(page.t(OFF));
+        view = view.section(off_section(page));
     }
 
     let has_documents = document_count(&stats) > 0;

@@ -6,10 +6,11 @@ use pia_web::{PathId, PathPart, Route};
 
 use super::{below_base, find, manager_form, manager_page};
 use crate::admin::bindings::day_cell;
+use crate::admin::settings;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
-use crate::ui::{Cell, Form, Row, Section, Text, View, format};
+use crate::ui::{Cell, Form, Row, Section, Text, format};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -27,9 +28,15 @@ async fn list(page: PageContext, PathId(id): PathId) -> PageResult {
     let path = format!("admin/knowledge/{id}/questions");
     let rows = unanswered.items.iter().map(|it| question_row(&page, it, &path)).collect();
     let columns = [("question", QUESTION), ("count", COUNT), ("first", FIRST), ("last", LAST)];
-    let table = page.list(TITLE, EMPTY, &columns, rows);
+    let is_enabled = page.api.knowledge.questions.is_enabled();
+    let table = page.list(TITLE, if is_enabled { EMPTY } else { NONE }, &columns, rows);
 
-    let view: View = below_base(&page, &entry, TITLE).intro(page.t(INTRO));
+    let view = below_base(&page, &entry, TITLE);
+    let view = if is_enabled {
+        view.intro(page.t(INTRO))
+    } else {
+        view.section(settings::off_section(&page, OFF, "Knowledge:UnansweredQuestions"))
+    };
 
     Ok(page.render(view.section(Section::new("questions", "").table(table))))
 }
@@ -67,7 +74,11 @@ const COUNT: Text = Text::new("Asked", "Gestellt");
 const FIRST: Text = Text::new("First asked", "Zuerst gestellt");
 const LAST: Text = Text::new("Last asked", "Zuletzt gestellt");
 const EMPTY: Text = Text::new(
-    "No unanswered questions. They are collected only if the server’s settings allow it.",
-    "Keine unbeantworteten Fragen. Fragen werden nur gesammelt, wenn die Einstellungen des Servers \
-     es erlauben.",
+    "No unanswered questions in the last 30 days.",
+    "Keine unbeantworteten Fragen in den letzten 30 Tagen.",
+);
+const NONE: Text = Text::new("No questions are stored.", "Es sind keine Fragen gespeichert.");
+const OFF: Text = Text::new(
+    "This server does not collect the questions that no document answers.",
+    "Dieser Server sammelt die Fragen nicht, die kein Dokument beantwortet.",
 );

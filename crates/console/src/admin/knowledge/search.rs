@@ -4,7 +4,7 @@ use pia_knowledge::{EmbedError, Passage, Question, RetrievalError};
 use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
-use super::{OFF, below_base, find, manager_form, manager_page};
+use super::{below_base, find, manager_form, manager_page, off_section};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::texts::common;
@@ -70,7 +70,7 @@ async fn search_view(page: &PageContext, id: Uuid, question: &str) -> Result<Vie
     let entry = find(page, id).await?;
     let view = below_base(page, &entry, TITLE);
     if page.api.knowledge.retrieval.is_none() {
-        return Ok(view.intro(page.t(OFF)));
+        return Ok(view.section(off_section(page)));
     }
     let form = Form::new(format!("admin/knowledge/{id}/search"), page.t(common::SEARCH))
         .field(Field::text("question", page.t(QUESTION), question));

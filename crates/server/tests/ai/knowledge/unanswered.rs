@@ -47,6 +47,7 @@ async fn check_page(console: &Console, base: &str) {
     assert!(position(&by_count, "who juggles") < position(&by_count, "quick zebra"), "{by_count}");
     assert!(position(&searched, ">quick zebra") < position(&searched, ">use the tool"));
     assert!(!searched.contains("who juggles"), "{searched}");
+    assert!(!by_count.contains("Knowledge:UnansweredQuestions"), "{by_count}");
 }
 
 async fn managers_see_the_questions_of_their_group_that_no_document_answers(
