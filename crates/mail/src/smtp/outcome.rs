@@ -5,6 +5,7 @@
 //! or for now (`TryLater`).
 
 use std::error::Error as StdError;
+use std::io;
 use std::time::Duration;
 
 use lettre::transport::smtp::Error;
@@ -12,6 +13,7 @@ use pia_outbox::RelayOutcome;
 
 /// Maximum length of a relay's reply that is recorded.
 const MAX_REPLY_CHARS: usize = 200;
+const UNREACHABLE: &str = "the relay cannot be reached";
 
 /// Step of the delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +40,9 @@ impl Failure {
 
     /// Returns the outcome of a step: the relay's reply, or the lack of one.
     pub(super) fn of_step(step: Step, err: &Error) -> Self {
-        let reason = format!("{}: {}", step.name(), redacted_reply(err));
+        let is_unreachable = step == Step::Entry && has_no_connection(err);
+        let meaning = if is_unreachable { UNREACHABLE } else { step.name() };
+        let reason = format!("{meaning}: {}", redacted_reply(err));
         Self(match step {
             Step::Entry | Step::Sender => RelayOutcome::Away(reason),
             Step::Recipient | Step::Content if requires_authentication(err) => {
@@ -88,6 +92,22 @@ impl Step {
             Self::Content => "the relay does not take this mail",
         }
     }
+}
+
+/// Returns whether there is no connection: the relay's name cannot be resolved, or
+/// nothing listens there. A connection that is lost, or that TLS rejects, was one.
+fn has_no_connection(err: &Error) -> bool {
+    let source = err.source().and_then(|it| it.downcast_ref::<io::Error>());
+    source.is_some_and(|it| {
+        !matches!(
+            it.kind(),
+            io::ErrorKind::InvalidData
+                | io::ErrorKind::UnexpectedEof
+                | io::ErrorKind::ConnectionReset
+                | io::ErrorKind::ConnectionAborted
+                | io::ErrorKind::BrokenPipe
+        )
+    })
 }
 
 /// Returns whether the relay only now reports that it requires a user name and

@@ -66,6 +66,7 @@ async fn a_relay_with_an_untrusted_certificate_gets_nothing() {
         let name_reason = away(send(other_name).await);
 
         assert!(issuer_reason.contains("UnknownIssuer"), "{issuer_reason}");
+        assert!(issuer_reason.starts_with("the relay does not let us in: "), "{issuer_reason}");
         assert!(name_reason.contains("not valid for name"), "{name_reason}");
         assert!(relay.stop().await.is_empty());
     }
