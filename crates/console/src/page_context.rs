@@ -15,7 +15,7 @@ use actix_web::http::{Method, StatusCode};
 use actix_web::web::Data;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, ResponseError as _};
 use pia_http::{Api, HttpError};
-use pia_identity::{CallerState, ReauthProof};
+use pia_identity::{CallerState, ReauthProof, Role};
 use pia_kernel::{Language, Secret, UserId};
 use pia_web::{ApiError, Caller, Gates};
 
@@ -24,7 +24,7 @@ use crate::form_fields::FormFields;
 use crate::page::scripted_page;
 use crate::page_language::{language, remember_language};
 use crate::shell::Shell;
-use crate::texts::{common, errors};
+use crate::texts::{common, errors, quota_errors};
 use crate::ui::form::Form;
 use crate::ui::view::{Notice, SectionPart};
 use crate::ui::{Text, View};
@@ -152,7 +152,10 @@ impl PageContext {
 
         let text = attach_errors(self.language, &mut view, &err)
             .unwrap_or_else(|| errors::text(self.language, &err));
-        Ok(self.render_with(status, view.refused(text)))
+        // Only administrators may open groups.
+        let is_admin = self.caller.role == Role::Admin;
+        let link = if is_admin { quota_errors::group_link(self.language, &err) } else { None };
+        Ok(self.render_with(status, view.refused(text).notice_link(link)))
     }
 
     /// Renders a page again after one of its forms was refused, with what was

@@ -12,6 +12,8 @@ mod en;
 pub(crate) mod errors;
 pub(crate) mod field_errors;
 mod licence_errors;
+pub(crate) mod limits;
+pub(crate) mod quota_errors;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
 

@@ -1,8 +1,6 @@
 //! Groups of users.
 
 mod entries;
-pub(super) mod limits;
-mod members;
 mod published;
 mod settings;
 mod top_members;

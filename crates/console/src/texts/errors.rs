@@ -8,6 +8,7 @@ use pia_web::ApiError;
 
 use super::account_errors::ACCOUNT_ERRORS;
 use super::licence_errors::LICENCE_ERRORS;
+use super::quota_errors;
 use super::sign_in::SIGN_IN_ERRORS;
 use crate::ui::{ErrorText, Text};
 
@@ -25,6 +26,10 @@ pub(crate) const WRONG_PASSWORD: Text =
 /// Returns the text of an error in a language. An error whose code is not listed has the
 /// message of the JSON API.
 pub(crate) fn text(language: Language, err: &ApiError) -> ErrorText {
+    if let Some(text) = quota_errors::text(language, err) {
+        return ErrorText::new(text);
+    }
+
     let (code, message) = err.code_and_message();
     match listed_errors().find(|it| it.0 == code) {
         Some((_, text)) => ErrorText::new(text.of(language)),

@@ -45,6 +45,8 @@ pub(crate) struct Notice {
     pub(crate) quote: String,
     /// True for an error.
     pub(crate) is_error: bool,
+    /// Page that helps with it.
+    pub(crate) link: Option<Link>,
 }
 
 /// Section of a page.
@@ -100,7 +102,7 @@ pub(crate) struct Fact {
 impl Notice {
     /// Creates a message that is no error.
     pub(crate) fn new(text: &str) -> Self {
-        Self { text: text.to_owned(), quote: String::new(), is_error: false }
+        Self { text: text.to_owned(), quote: String::new(), is_error: false, link: None }
     }
 }
 
@@ -141,7 +143,15 @@ impl View {
     /// Sets the text of an error above the page.
     pub(crate) fn refused(mut self, error: ErrorText) -> Self {
         let ErrorText { text, quote } = error;
-        self.notice = Some(Notice { text, quote, is_error: true });
+        self.notice = Some(Notice { text, quote, is_error: true, link: None });
+        self
+    }
+
+    /// Adds a link to the message above the page.
+    pub(crate) fn notice_link(mut self, link: Option<Link>) -> Self {
+        if let Some(notice) = &mut self.notice {
+            notice.link = link;
+        }
         self
     }
 

@@ -9,10 +9,10 @@ use pia_web::{ApiError, FieldError};
 
 use super::super::models::{self, mode_label};
 use super::entries;
-use super::limits::{budget_label, quota_label, quota_value};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, path_segment};
 use crate::texts::common;
+use crate::texts::limits::{budget_label, quota_label, quota_value};
 use crate::ui::form::SelectOption;
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Section, Text, format};

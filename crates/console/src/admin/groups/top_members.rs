@@ -4,9 +4,9 @@ use pia_assistant::MemberBudget;
 use pia_kernel::BudgetPeriod;
 use pia_web::ApiError;
 
-use super::limits::budget_label;
 use crate::admin::bindings::{find_emails, user_cell};
 use crate::page_context::PageContext;
+use crate::texts::limits::budget_label;
 use crate::ui::{Cell, Row, Section, Table, Text, format};
 
 /// Returns a section for each of these budgets.

@@ -4,10 +4,9 @@ use pia_http::{EffectiveLimit, EffectiveSettings};
 use pia_kernel::BudgetPeriod;
 use pia_policy::Quota;
 
-use super::super::groups::limits::{budget_label, quota_label, quota_value};
-use super::super::models::{self, mode_label};
-use crate::account::credits::{own_rows, with_table};
+use super::super::models::mode_label;
 use crate::page_context::PageContext;
+use crate::texts::limits::{budget_label, quota_label, quota_value};
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, format};
 

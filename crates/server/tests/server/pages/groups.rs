@@ -16,7 +16,7 @@ on_both_databases!(
     a_group_lists_what_is_available_to_its_members,
     a_manager_searches_sorts_and_pages_all_members,
     a_user_is_moved_to_a_group_by_their_address,
-    the_latest_top_ups_of_a_group_are_listed,
+    a_quota_that_is_used_up_is_named_with_its_group,
 );
 
 const GROUP: &str = "/admin/groups/00000000-0000-7000-8000-000000000001";
@@ -224,33 +224,28 @@ async fn a_chosen_language_outlasts_the_redirect_to_the_own_group(database: Test
     assert_eq!(plain.header("set-cookie"), None);
 }
 
-async fn the_latest_top_ups_of_a_group_are_listed(database: TestDatabase) {
+async fn a_quota_that_is_used_up_is_named_with_its_group(database: TestDatabase) {
     let app = start_with_admin(TestConfig::on(database)).await;
-    app.admin("group create Sales").await.expect("a group");
+    app.admin("group set default quota.KnowledgeBases=1").await.expect("a quota");
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     let token = ada.csrf_token().await;
+    let (_, group) = GROUP.rsplit_once('/').expect("an id");
+    let create = async |path: &str, name: &str| {
+        let fields = form(&[("csrfToken", &token), ("name", name), ("groupId", group)]);
+        ada.post(path, &[], &fields).await
+    };
 
-    let before = ada.get(GROUP).await.text();
-    for credits in 1001..=1010 {
-        app.admin(&format!("credits top-up default {credits}")).await.expect("a top-up");
-    }
-    app.admin("credits top-up Sales 777").await.expect("a top-up");
-    let body = form(&[("csrfToken", &token), ("credits", "2500")]);
-    let added = ada.post(&format!("{GROUP}/top-up"), &[], &body).await;
-    let after = ada.get(GROUP).await.text();
-    let german = ada.get(&format!("{GROUP}?lang=de")).await.text();
+    let first = create("/admin/knowledge", "Travel").await;
+    let second = create("/admin/knowledge", "Law").await;
+    let german = create("/admin/knowledge?lang=de", "Law").await.text();
 
-    assert!(before.contains("No credits were added"), "{before}");
-    assert_eq!(added.status, 303, "{}", added.text());
-    let (_, section) = after.split_once("<section id=\"top-up\"").expect("a section");
-    let (section, _) = section.split_once("</section>").expect("an end");
-    let rows: Vec<&str> = section.split("<tr role=\"row\">").skip(2).collect();
-    assert_eq!(rows.len(), 10, "{section}");
-    assert!(rows[0].contains(ADA) && rows[0].contains(">2,500<"), "{}", rows[0]);
-    for (row, credits) in rows[1..].iter().zip((1002..=1010).rev()) {
-        let text = format!(">1,{:03}<", credits - 1000);
-        assert!(row.contains("Command line") && row.contains(&text), "{credits}: {row}");
-    }
-    assert!(!section.contains("777"), "{section}");
-    assert!(german.contains("Befehlszeile") && german.contains(">2.500<"), "{german}");
+    assert_eq!(first.status, 303, "{}", first.text());
+    assert_eq!(second.status, 409, "{}", second.text());
+    let page = second.text();
+    assert!(
+        page.contains("The group Default has reached its quota “Knowledge bases”: 1."),
+        "{page}"
+    );
+    assert!(page.contains("href=\"../admin/groups?search=Default\""), "{page}");
+    assert!(german.contains("ihr Kontingent „Wissensdatenbanken“ erreicht: 1."), "{german}");
 }

@@ -6,7 +6,7 @@ use pia_policy::Quota;
 use crate::ui::{Text, format};
 
 /// Returns the name of a quota.
-pub(in crate::admin) fn quota_label(quota: Quota) -> Text {
+pub(crate) fn quota_label(quota: Quota) -> Text {
     match quota {
         Quota::KnowledgeBases => Text::new("Knowledge bases", "Wissensdatenbanken"),
         Quota::KnowledgeDocuments => {
@@ -26,7 +26,7 @@ pub(in crate::admin) fn quota_label(quota: Quota) -> Text {
 }
 
 /// Returns the name of a budget.
-pub(in crate::admin) fn budget_label(period: BudgetPeriod) -> Text {
+pub(crate) fn budget_label(period: BudgetPeriod) -> Text {
     match period {
         BudgetPeriod::Hourly => {
             Text::new("Credits per member per hour", "Credits je Mitglied und Stunde")
@@ -47,7 +47,7 @@ pub(in crate::admin) fn budget_label(period: BudgetPeriod) -> Text {
 }
 
 /// Formats the value of a quota.
-pub(in crate::admin) fn quota_value(language: Language, quota: Quota, value: i64) -> String {
+pub(crate) fn quota_value(language: Language, quota: Quota, value: i64) -> String {
     match quota {
         Quota::KnowledgeStorageBytes | Quota::UserStorageBytes => {
             format::bytes(language, u64::try_from(value).unwrap_or_default())
