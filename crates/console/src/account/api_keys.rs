@@ -169,7 +169,7 @@ fn values(page: &PageContext, entry: &ApiKeyEntry) -> [Cell; 4] {
     } else {
         page.t(NO_LIMIT).to_owned()
     };
-    let created = format::day(page.language, entry.created_at);
+    let created = format::time(page.language, entry.created_at);
     [Cell::text(created), Cell::text(used), Cell::text(expiry), Cell::number(budget)]
 }
 

@@ -106,7 +106,7 @@ fn times(page: &PageContext, entry: &AppPasswordEntry) -> [Cell; 2] {
         Some(at) => format::time(page.language, at),
         None => page.t(common::NEVER).to_owned(),
     };
-    [Cell::text(format::day(page.language, entry.created_at)), Cell::text(used)]
+    [Cell::text(format::time(page.language, entry.created_at)), Cell::text(used)]
 }
 
 fn created_view(page: &PageContext, created: &CreatedAppPassword) -> View {

@@ -106,7 +106,7 @@ fn device_row(page: &PageContext, listed: &ListedDevice) -> Row {
     Row::new(vec![
         Cell::link(name, format!("{PATH}/{}", row.0)),
         status_cell(page, listed),
-        Cell::text(format::day(page.language, *created_at)),
+        Cell::text(format::time(page.language, *created_at)),
         Cell::text(format::time(page.language, *seen_at)),
     ])
 }

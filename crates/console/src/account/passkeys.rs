@@ -156,7 +156,7 @@ fn state(page: &PageContext, entry: &PasskeyEntry) -> [Cell; 3] {
         Some(at) => format::time(page.language, at),
         None => page.t(common::NEVER).to_owned(),
     };
-    [status, Cell::text(format::day(page.language, entry.created_at)), Cell::text(used)]
+    [status, Cell::text(format::time(page.language, entry.created_at)), Cell::text(used)]
 }
 
 fn proof_view(page: &PageContext, proofs: OwnerProofs) -> View {

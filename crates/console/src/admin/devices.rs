@@ -58,7 +58,7 @@ fn device_row(page: &PageContext, device: &DeviceEntry, has_user: bool) -> Row {
         Some(Cell::text(&device.name).detail(program.join(", "))),
         has_user.then_some(user),
         Some(status_cell(page, device.status)),
-        Some(Cell::text(format::day(page.language, device.created_at))),
+        Some(Cell::text(format::time(page.language, device.created_at))),
         Some(Cell::text(format::time(page.language, device.seen_at))),
     ];
 

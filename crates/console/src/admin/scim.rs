@@ -6,7 +6,7 @@ use pia_kernel::{ScimTokenId, Timestamp};
 use pia_policy::Feature;
 use pia_web::{ApiError, FieldError, Licensing, PathId, Route};
 
-use super::bindings::{day_cell, time_cell};
+use super::bindings::time_cell;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -130,8 +130,8 @@ fn token_row(page: &PageContext, entry: &ScimTokenEntry) -> Row {
     Row::new(vec![
         Cell::text(&entry.name),
         Cell::text(scopes.join(", ")),
-        day_cell(page, entry.created_at),
-        day_cell(page, entry.expires_at),
+        time_cell(page, entry.created_at),
+        time_cell(page, entry.expires_at),
         last_used,
     ])
     .key(entry.id.to_string())

@@ -204,12 +204,13 @@ fn token_table(
 
 fn token_row(page: &PageContext, connector: &Connector, token: &ValidToken, pods: usize) -> Row {
     let path = format!("admin/connectors/{}/tokens/{}/revoke", connector.id, token.hash.id().0);
+    let created = format::time(page.language, token.created_at);
     Row::new(vec![
-        Cell::text(format::day(page.language, token.created_at)),
-        Cell::text(format::day(page.language, token.expires_at)),
+        Cell::text(created.as_str()),
+        Cell::text(format::time(page.language, token.expires_at)),
         Cell::number(format::number(page.language, pods as u64)),
     ])
-    .form(Form::new(path, page.t(REVOKE_ONE)).danger())
+    .form(Form::new(path, page.t(REVOKE_ONE)).about(created).danger())
 }
 
 const OPERATOR: Text = Text::new("Operator", "Operator");

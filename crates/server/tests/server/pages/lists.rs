@@ -1,8 +1,14 @@
 //! Lists of the console: their pages, order and search.
 
-use pia_kernel::{Clock as _, QueuedEmail, SystemClock, UserId};
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock as _, QueuedEmail, SystemClock, Timestamp, UserId};
+use pia_server_testkit::console::Console;
+use pia_server_testkit::credentials::{create_api_key, create_app_password};
 use pia_server_testkit::harness::{PASSWORD, TestConfig};
 use pia_server_testkit::on_both_databases;
+use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
@@ -22,6 +28,7 @@ on_both_databases!(
     lists_by_time_are_read_in_both_directions,
     sessions_of_a_user_are_paged,
     malformed_cursors_are_refused,
+    credentials_of_one_day_differ_in_their_times,
 );
 
 /// Returns the query of the link to the next page.
@@ -406,5 +413,49 @@ async fn malformed_cursors_are_refused(database: TestDatabase) {
         assert_eq!(refused.status, 400, "{path}x: {page}");
         assert!(page.contains("<h1>This link is not valid any more</h1>"), "{path}x: {page}");
         assert!(page.contains(">First page</a>"), "{path}x: {page}");
+    }
+}
+
+/// Returns the hour and the minute of a time, as pages display them.
+fn minute_of(at: Timestamp) -> String {
+    let minutes = at.micros() / 60_000_000;
+    format!(", {:02}:{:02} UTC", minutes / 60 % 24, minutes % 60)
+}
+
+async fn credentials_of_one_day_differ_in_their_times(database: TestDatabase) {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let config = TestConfig::on(database).at(Arc::<ManualClock>::clone(&clock));
+    let app = start_with_admin(config).await;
+    let envelope = json!({ "email": ADA, "password": PASSWORD });
+    let login = app.anonymous().post("/auth/login/local", &envelope).await;
+    let client = app.anonymous().with_tokens(&login.body);
+    let console = Console::open(&app, ADA).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let connector =
+        console.write("POST", "/api/admin/connectors", json!({ "name": "Files" })).await;
+    let id = connector.body["connectorId"].as_str().expect("an id");
+    let connector_page = format!("/admin/connectors/{id}");
+    let token = ada.csrf_token().await;
+    let scim_fields = form(&[("csrfToken", &token), ("name", "IdP"), ("scopes", "users")]);
+
+    let create_all = async || {
+        create_api_key(&client, json!({})).await;
+        create_app_password(&client, "one").await;
+        let connector_token = ada.submit(&format!("{connector_page}/tokens")).await;
+        assert_eq!(connector_token.status, 200, "{}", connector_token.text());
+        let scim_token = ada.post("/admin/scim", &[], &scim_fields).await;
+        assert_eq!(scim_token.status, 200, "{}", scim_token.text());
+        minute_of(clock.now())
+    };
+    let first = create_all().await;
+    clock.advance(Duration::from_mins(2));
+    let second = create_all().await;
+
+    for path in
+        ["/account/api-keys", "/account/app-passwords", "/admin/scim", connector_page.as_str()]
+    {
+        let page = ada.get(path).await.text();
+
+        assert!(page.contains(&first) && page.contains(&second), "{path}: {page}");
     }
 }
