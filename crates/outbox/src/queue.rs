@@ -182,9 +182,9 @@ impl MailQueue {
         Ok(self.effects.write(&effects).await?)
     }
 
-    /// Returns the newest test email to the administrator in the outbox if its last
-    /// attempt failed. Those from before `since` say nothing about the relay of today.
-    pub async fn failed_test(
+    /// Returns the newest test email to the administrator that is not sent yet, or that
+    /// failed. Those from before `since` say nothing about the relay of today.
+    pub async fn unsent_test(
         &self,
         by: UserId,
         since: Option<Timestamp>,
@@ -192,7 +192,7 @@ impl MailQueue {
         let emails = self.store.page(Some(by), None, TimeOrder::Newest, SEARCHED_EMAILS).await?;
         let newest = emails.into_iter().find(|it| it.template == TEST_TEMPLATE);
         let is_recent = |it: &MailRecord| since.is_none_or(|since| it.queued_at >= since);
-        Ok(newest.filter(|it| it.failure.is_some() && is_recent(it)))
+        Ok(newest.filter(is_recent))
     }
 
     fn effects_on(

@@ -68,8 +68,8 @@ struct ServerState {
     email: String,
     /// True if more than a password protects the administrator's sign-in.
     is_protected: bool,
-    /// Test email to the administrator that failed since the relay was changed.
-    failed_test: Option<MailRecord>,
+    /// Test email to the administrator since the relay was changed, unless it was sent.
+    unsent_test: Option<MailRecord>,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -193,8 +193,9 @@ async fn finish(
 }
 
 async fn steps_view(page: &PageContext) -> Result<View, ApiError> {
-    let group_count = page.run(|api| async move { api.groups.names().await }).await?.len();
-    let steps = list_steps(page, &ServerState::load(page, group_count).await?)?;
+    let group_count = page.run(|api| async move { api.groups.list().await }).await?.len();
+    let state = ServerState::load(page, group_count).await?;
+    let steps = list_steps(page, &state)?;
 
     let row = |it: &FirstStep| {
         Row::new(vec![
@@ -212,7 +213,7 @@ async fn steps_view(page: &PageContext) -> Result<View, ApiError> {
 
     let view = View::new(page.t(TITLE))
         .intro(page.t(INTRO))
-        .section(Section::new("steps", "").table(table));
+        .section(Section::new("steps", "").table(table).live(state.is_testing_email()));
 
     Ok(steps.into_iter().map(|it| it.section).fold(view, View::section))
 }
@@ -252,10 +253,20 @@ impl ServerState {
             .iter()
             .filter_map(|(_, key)| find_setting(&settings, key)?.change.as_ref());
         let changed_at = email_changes.map(|it| it.updated_at).max();
-        let failed_test =
-            page.run(|api| async move { api.mails.failed_test(user, changed_at).await }).await?;
+        let unsent_test =
+            page.run(|api| async move { api.mails.unsent_test(user, changed_at).await }).await?;
 
-        Ok(Self { settings, emails, groups, email: account.email, is_protected, failed_test })
+        Ok(Self { settings, emails, groups, email: account.email, is_protected, unsent_test })
+    }
+
+    /// Returns whether a test email is still to be sent for the first time.
+    fn is_testing_email(&self) -> bool {
+        self.unsent_test.as_ref().is_some_and(|it| it.failure.is_none())
+    }
+
+    /// Returns whether the last test email failed.
+    fn has_failed_test(&self) -> bool {
+        self.unsent_test.as_ref().is_some_and(|it| it.failure.is_some())
     }
 
     /// Returns a setting in force.

@@ -78,26 +78,27 @@ async fn a_test_goes_to_the_administrator_and_is_audited() {
 }
 
 #[tokio::test]
-async fn only_the_newest_test_since_a_change_has_failed() {
+async fn only_the_newest_test_since_a_change_is_found() {
     let test = |failure| MailRecord { template: TEST_TEMPLATE.to_owned(), ..record(failure, None) };
     let after_start = Timestamp::from_micros(1);
 
     for (emails, since, expected) in [
-        (vec![], None, false),
-        (vec![record(Some("451"), None)], None, false),
-        (vec![record(Some("451"), None), test(Some("451"))], None, true),
-        (vec![test(None), test(Some("451"))], None, false),
-        (vec![test(Some("451"))], Some(START), true),
-        (vec![test(Some("451"))], Some(after_start), false),
+        (vec![], None, None),
+        (vec![record(Some("451"), None)], None, None),
+        (vec![record(Some("451"), None), test(Some("550"))], None, Some(Some("550"))),
+        (vec![test(None), test(Some("451"))], None, Some(None)),
+        (vec![test(Some("451"))], Some(START), Some(Some("451"))),
+        (vec![test(Some("451"))], Some(after_start), None),
     ] {
         let case = format!("{emails:?} {since:?}");
         let mut store = MockMailQueueStore::new();
         store.expect_page().once().return_once(move |_, _, _, _| Ok(emails));
         let (queue, _) = mail_queue(store, true);
 
-        let failed_test = queue.failed_test(UserId::generate(), since).await.unwrap();
+        let unsent_test = queue.unsent_test(UserId::generate(), since).await.unwrap();
 
-        assert_eq!(failed_test.is_some(), expected, "{case}");
+        let failure = unsent_test.as_ref().map(|it| it.failure.as_deref());
+        assert_eq!(failure, expected, "{case}");
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) const PROVIDER_SETTINGS: [(&str, &str); 4] = [
 pub(super) fn email_state(page: &PageContext, state: &ServerState) -> StepState {
     if !page.api.mails.is_configured() {
         StepState::Optional
-    } else if state.failed_test.is_some() {
+    } else if state.has_failed_test() {
         StepState::Attention
     } else {
         StepState::Done
@@ -50,7 +50,7 @@ pub(super) fn email_step(page: &PageContext, state: &ServerState) -> FirstStep {
         return step.with(|it| it.form(email_form(page, state, SET_UP_EMAIL)));
     }
 
-    let mut step = step.with(|it| email_facts(page, state, it));
+    let mut step = step.with(|it| email_facts(page, state, it).live(state.is_testing_email()));
     if step_state == StepState::Attention {
         step = step.with(|it| it.form(email_form(page, state, common::SAVE)));
     }
@@ -75,7 +75,7 @@ fn email_facts(page: &PageContext, state: &ServerState, section: Section) -> Sec
         (page.t(PASSWORD), state.secret(page, "Smtp:Password")),
         (page.t(SENT), Cell::text(sent)),
     ];
-    if let Some(test) = &state.failed_test {
+    if let Some(test) = &state.unsent_test {
         facts.push((page.t(LAST_TEST), mail::state_cell(page, test, page.api.clock.now())));
     }
 

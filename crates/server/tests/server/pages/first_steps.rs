@@ -6,6 +6,7 @@ use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::harness::{TestConfig, terms};
 use pia_server_testkit::on_both_databases;
 use pia_server_testkit::polling::until;
+use pia_server_testkit::relay::{FakeRelay, RelayBehaviour};
 use pia_testkit::databases::TestDatabase;
 
 use super::visitor::{ADA, Visitor, start_with_admin};
@@ -15,6 +16,7 @@ on_both_databases!(
     the_steps_are_done_one_after_the_other,
     a_provider_and_a_password_of_a_relay_are_stored_encrypted,
     a_step_whose_test_failed_needs_attention_and_is_corrected,
+    a_test_email_is_displayed_until_it_is_sent,
     a_step_is_done_by_whoever_set_it,
     features_without_a_licence_are_no_steps,
 );
@@ -187,6 +189,25 @@ async fn a_step_whose_test_failed_needs_attention_and_is_corrected(database: Tes
     assert_eq!(states(&ada).await[3], DONE);
     let port = ada.get("/admin/settings/Smtp:Port").await.text();
     assert!(port.contains("Not set"), "{port}");
+}
+
+async fn a_test_email_is_displayed_until_it_is_sent(database: TestDatabase) {
+    let silent =
+        FakeRelay::with_behaviour(RelayBehaviour { silent: true, ..RelayBehaviour::default() })
+            .await;
+    let config = TestConfig::on(database).with_relay(&silent).with("Smtp__Timeout", "5s");
+    let app = start_with_admin(config).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    let before = section(&ada, "email").await;
+    send(&ada, "test-email", &[]).await;
+    let during = section(&ada, "email").await;
+    until(async || (states(&ada).await[3] == ATTENTION).then_some(())).await;
+    let after = section(&ada, "email").await;
+
+    assert!(!before.contains("Last test email") && !before.contains("data-live"), "{before}");
+    assert!(during.contains("Last test email") && during.contains("data-live"), "{during}");
+    assert!(after.contains("did not answer") && !after.contains("data-live"), "{after}");
 }
 
 async fn a_step_is_done_by_whoever_set_it(database: TestDatabase) {
