@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test")]
 
+#[path = "tidy/field_messages.rs"]
+mod field_messages;
 #[path = "tidy/links.rs"]
 mod links;
 

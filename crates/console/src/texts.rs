@@ -11,9 +11,9 @@ mod de;
 mod en;
 pub(crate) mod errors;
 pub(crate) mod field_errors;
+mod field_messages;
 mod licence_errors;
-pub(crate) mod limits;
-pub(crate) mod quota_errors;
+mod setting_reasons;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
 

@@ -5,12 +5,13 @@
 //! not among them: `proof.rs` offers those.
 
 use pia_identity::{AccountError, LOCAL, ReauthProof};
-use pia_web::{ApiError, FieldError};
+use pia_web::ApiError;
 
 use crate::form_fields::FormFields;
 use crate::page_context::PageContext;
 use crate::proof::{PROOF, proof};
 use crate::sign_in::factor_answer;
+use crate::texts::field_errors::field_error;
 use crate::texts::sign_in as texts;
 use crate::ui::{Field, Form, Text};
 
@@ -76,14 +77,7 @@ impl OwnerProofs {
         page: &PageContext,
         fields: &FormFields,
     ) -> Result<ReauthProof, ApiError> {
-        self.parse(fields).ok_or_else(|| {
-            let message = page.t(MISSING).to_owned();
-            ApiError::invalid(vec![FieldError {
-                field: PROOF.to_owned(),
-                code: "required",
-                message,
-            }])
-        })
+        self.parse(fields).ok_or_else(|| field_error(page.language, PROOF, MISSING))
     }
 }
 

@@ -25,7 +25,7 @@ use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
-use crate::texts::field_errors::{field_error, or_gone};
+use crate::texts::field_errors::at_fields;
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
@@ -143,7 +143,7 @@ async fn change_settings(
     }
     let by = page.user();
     let changed = page.run(|api| async move { api.settings.set(by, &changes).await }).await;
-    finish(page, fields, changed, "saved").await
+    finish(page, fields, changed.map_err(|err| at_fields(err, keys)), "saved").await
 }
 
 /// Returns the value of a field; `None` if it is empty.

@@ -18,6 +18,7 @@ use crate::page_context::{PageContext, PageResult, path_segment};
 use crate::proof::{ProvedForm, SECRET_VALUE};
 use crate::routes::pages::{form, page};
 use crate::texts::common;
+use crate::texts::field_errors::at_fields;
 use crate::texts::settings::description;
 use crate::ui::table::Tone;
 use crate::ui::view::{Link, SectionPart};
@@ -236,7 +237,10 @@ async fn change(page: PageContext, key: Path<String>, ProvedForm(form): ProvedFo
         page.run(|api| async move { api.settings.set(by, &[(name.as_str(), value)]).await }).await;
     match result {
         Ok(()) => page.done(&path_of(&key), "saved"),
-        Err(err) => page.refuse(setting_view(&page, &key, Some(form.text("value"))).await?, err),
+        Err(err) => {
+            let view = setting_view(&page, &key, Some(form.text("value"))).await?;
+            page.refuse(view, at_fields(err, &[("value", key.as_str())]))
+        }
     }
 }
 
@@ -248,7 +252,7 @@ async fn reset(page: PageContext, key: Path<String>, _: ProvedForm) -> PageResul
     match (result, setting_view(&page, &key, None).await) {
         (Ok(()), Ok(_)) => page.done(&path_of(&key), "saved"),
         (Ok(()), Err(_)) => page.done("admin/settings", "removed"),
-        (Err(err), Ok(view)) => page.refuse(view, err),
+        (Err(err), Ok(view)) => page.refuse(view, at_fields(err, &[("value", key.as_str())])),
         (Err(err), Err(_)) => Err(err),
     }
 }

@@ -100,6 +100,10 @@ const GENERAL_ERRORS: &[(&str, Text)] = &[
             "Die Höchstzahl ist erreicht. Löschen oder widerrufen Sie zuerst etwas.",
         ),
     ),
+    (
+        "user_not_found",
+        Text::new("This account no longer exists.", "Dieses Konto gibt es nicht mehr."),
+    ),
     ("name_taken", Text::new("This name is already in use.", "Dieser Name ist schon vergeben.")),
     (
         "feature_not_licensed",

@@ -39,7 +39,7 @@ impl ErrorText {
 }
 
 /// Returns a message as a sentence, with a capital and a full stop.
-fn sentence(message: &str) -> String {
+pub(crate) fn sentence(message: &str) -> String {
     let mut characters = message.chars();
     let mut sentence = String::new();
     sentence.extend(characters.next().into_iter().flat_map(char::to_uppercase));

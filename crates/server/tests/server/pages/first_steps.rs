@@ -72,7 +72,7 @@ async fn the_steps_are_done_one_after_the_other(database: TestDatabase) {
     assert!(overview.contains("4 steps left to do"), "{overview}");
     assert_eq!(refusal.status, 400, "{}", refusal.text());
     assert!(refusal.text().contains("value=\"nobody\""), "{}", refusal.text());
-    let german_error = "<p id=\"problem\">Prüfen Sie diese Angabe. <span lang=\"en\">";
+    let german_error = ">Absenderadresse: Geben Sie eine E-Mail-Adresse wie pia@example.com ein.";
     assert!(german_refusal.contains(german_error), "{german_refusal}");
     assert_eq!(override_count, 0, "a part was set");
     assert_eq!(unnamed_group.status, 400);

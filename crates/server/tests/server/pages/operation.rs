@@ -25,6 +25,11 @@ on_both_databases!(
     a_failed_email_has_the_current_address_of_its_account,
     a_test_email_reaches_the_administrator,
     the_last_runs_of_maintenance_are_listed,
+    settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
+    each_setting_is_described_in_both_languages,
+    the_reason_of_an_invalid_setting_is_in_the_language_of_the_page,
+    a_secret_setting_keeps_its_blanks_and_its_error_leads_to_the_field,
+    a_setting_that_is_no_longer_used_is_removed,
     a_licence_in_force_is_replaced,
     a_wait_after_wrong_passwords_is_displayed_until_it_ends,
     members_who_used_most_are_listed_for_those_who_manage_the_group,
@@ -194,6 +199,156 @@ async fn the_last_runs_of_maintenance_are_listed(database: TestDatabase) {
     .await;
 
     assert!(page.contains("Completed") && !page.contains("Failed"), "{page}");
+}
+
+async fn settings_are_listed_by_area_and_those_that_need_a_restart_are_explained(
+    database: TestDatabase,
+) {
+    let app = start_with_admin(TestConfig::on(database).with("Server__Name", "Pia of Ada")).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    let all_page = ada.get("/admin/settings").await.text();
+    let search_page = ada.get("/admin/settings?search=server%3Aname").await.text();
+    let described_page = ada.get("/admin/settings?search=Authenticator%20Apps").await.text();
+    let area_page = ada.get("/admin/settings?area=email").await.text();
+    let empty_page = ada.get("/admin/settings?search=nothing").await.text();
+    let name_page = ada.get("/admin/settings/Server:Name").await.text();
+    let choice_page = ada.get("/admin/settings/LocalAuth:Registration").await.text();
+    let secret_page = ada.get("/admin/settings/Metrics:Token").await.text();
+    let change_refusal = ada.submit("/admin/settings/Server:Name/change").await;
+    let empty_refusal = ada.submit("/admin/settings/Metrics:Token/change").await;
+    let german_empty_refusal = ada.submit("/admin/settings/Metrics:Token/change?lang=de").await;
+    let german_page = ada.get("/admin/settings/Server:Name?lang=de").await.text();
+
+    for heading in ["Accounts and sign-in", "Rate limits", "Database and encryption"] {
+        assert!(all_page.contains(&format!("{heading}</h2>")), "{heading}: {all_page}");
+    }
+    assert!(!all_page.contains("Other settings</h2>"), "a section is in no area: {all_page}");
+    assert!(!all_page.contains(JWT_KEY) && !all_page.contains(MASTER_KEY));
+    assert!(
+        search_page.contains("Pia of Ada") && !search_page.contains("Smtp:Host"),
+        "{search_page}"
+    );
+    assert!(
+        described_page.contains("Server:Name") && !described_page.contains("Smtp:Host"),
+        "{described_page}"
+    );
+    assert!(area_page.contains("Smtp:Host") && !area_page.contains("Server:Name"), "{area_page}");
+    assert!(area_page.contains("Not set"), "{area_page}");
+    assert!(!area_page.contains("Set, not displayed"), "{area_page}");
+    assert!(all_page.contains("Set, not displayed"), "{all_page}");
+    assert!(empty_page.contains("No entries found"), "{empty_page}");
+    assert!(name_page.contains("Environment") && name_page.contains("Server__Name"), "{name_page}");
+    assert!(name_page.contains("authenticator apps and passkeys"), "{name_page}");
+    assert!(!name_page.contains("/change\""), "{name_page}");
+    for choice in ["open", "invitation", "closed"] {
+        assert!(choice_page.contains(&format!("<option value=\"{choice}\"")), "{choice_page}");
+    }
+    assert!(secret_page.contains("Not set"), "{secret_page}");
+    assert_eq!(change_refusal.status, 404);
+    assert_eq!(empty_refusal.status, 400);
+    assert!(empty_refusal.text().contains("reset the setting"), "{}", empty_refusal.text());
+    assert!(german_empty_refusal.text().contains("die Einstellung zurück"));
+    assert_eq!(app.count("setting_overrides").await, 0);
+    assert!(german_page.contains("den Server neu"), "{german_page}");
+}
+
+async fn each_setting_is_described_in_both_languages(database: TestDatabase) {
+    let upstream = planted::upstream("Hello").await;
+    let config = planted::with_everything(database, &upstream)
+        .with("Ai__Modes__Assistant__Model", "large-model")
+        .with("Ai__Providers__0__Id", "small")
+        .with("Ai__Providers__0__ProviderType", "OpenAICompatible")
+        .with("Ai__Providers__0__Endpoint", "http://127.0.0.1:9")
+        .with("Ai__Providers__0__Model", "small-model");
+    let app = start_with_admin(config).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+
+    for (language, heading) in [("en", "Setting"), ("de", "Einstellung")] {
+        let page = ada.get(&format!("/admin/settings?lang={language}")).await.text();
+        let label = format!("data-label=\"{heading}\">");
+        let cells: Vec<_> =
+            page.split(&label).skip(1).filter_map(|it| it.split("</td>").next()).collect();
+
+        for key in ["Ai:Modes:Assistant:Model", "Ai:Providers:0:Model", "OAuth:oidc:Scopes"] {
+            assert!(cells.iter().any(|it| it.contains(key)), "{key}: {page}");
+        }
+        for cell in cells {
+            assert!(cell.contains("<span class=\"detail\">"), "no description: {cell}");
+        }
+    }
+}
+
+async fn the_reason_of_an_invalid_setting_is_in_the_language_of_the_page(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+    let change = async |language: &str| {
+        let body = form(&[("csrfToken", &token), ("value", "nonsense")]);
+        let path = format!("/admin/settings/LocalAuth:Registration/change?lang={language}");
+        ada.post(&path, &[], &body).await
+    };
+
+    let german = change("de").await;
+    let english = change("en").await;
+
+    for (page, text) in [(german, "Geben Sie eines davon ein: "), (english, "Enter one of these: ")]
+    {
+        assert_eq!(page.status, 400, "{}", page.text());
+        let count = page.text().matches(text).count();
+        assert_eq!(count, 2, "at the field and above the form: {}", page.text());
+        assert!(!page.text().contains("SVC-CFG"), "{}", page.text());
+        assert!(!page.text().contains("<span lang"), "{}", page.text());
+    }
+}
+
+async fn a_secret_setting_keeps_its_blanks_and_its_error_leads_to_the_field(
+    database: TestDatabase,
+) {
+    const PATH: &str = "/admin/settings/Metrics:Token/change";
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+    let change = async |secret: &str| {
+        ada.post(PATH, &[], &form(&[("csrfToken", &token), ("secret", secret)])).await
+    };
+
+    let with_blank = change("an0ther-word-of-thirty-two-letters ").await;
+    let without_blank = change("an0ther-word-of-thirty-two-letters").await;
+
+    assert_eq!(with_blank.status, 400, "{}", with_blank.text());
+    for text in ["signs without blanks", "<a href=\"#change-secret\">"] {
+        assert!(with_blank.text().contains(text), "{text}: {}", with_blank.text());
+    }
+    assert!(!with_blank.text().contains("thirty-two-letters"), "{}", with_blank.text());
+    assert_eq!(without_blank.status, 303, "{}", without_blank.text());
+}
+
+async fn a_setting_that_is_no_longer_used_is_removed(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let body = form(&[("csrfToken", &ada.csrf_token().await), ("value", "30")]);
+    let changed = ada.post("/admin/settings/Audit:RetentionDays/change", &[], &body).await;
+    let before = ada.get("/admin/settings").await.text();
+    app.execute("UPDATE setting_overrides SET key = 'Old:Days'").await;
+
+    let listed = ada.get("/admin/settings").await.text();
+    let found = ada.get("/admin/settings?search=old%3A").await.text();
+    let of_area = ada.get("/admin/settings?area=email").await.text();
+    let removed = ada.submit("/admin/settings/Old:Days/reset").await;
+    let again = ada.submit("/admin/settings/Old:Days/reset").await;
+
+    assert_eq!(changed.status, 303, "{}", changed.text());
+    assert!(!before.contains("No longer used"), "{before}");
+    for page in [&listed, &found] {
+        assert!(page.contains("No longer used") && page.contains("Old:Days/reset"), "{page}");
+    }
+    assert!(!found.contains("No entries found"), "{found}");
+    assert!(!of_area.contains("Old:Days"), "{of_area}");
+    assert_eq!(removed.status, 303, "{}", removed.text());
+    assert_eq!(removed.header("location"), Some("../../../admin/settings?done=removed"));
+    assert_eq!(again.status, 404, "{}", again.text());
+    assert_eq!(app.count("setting_overrides").await, 0);
 }
 
 async fn a_licence_in_force_is_replaced(database: TestDatabase) {
