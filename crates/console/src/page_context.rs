@@ -19,6 +19,7 @@ use pia_identity::{CallerState, ReauthProof, Role};
 use pia_kernel::{Language, Secret, UserId};
 use pia_web::{ApiError, Caller, Gates};
 
+use crate::auth::notice::LICENCE_EXPIRED;
 use crate::form_errors::attach_errors;
 use crate::form_fields::FormFields;
 use crate::page::scripted_page;
@@ -270,23 +271,34 @@ impl PageContext {
         response
     }
 
-    /// Removes the forms whose feature the licence does not include: a sentence
-    /// takes the place of one of a section.
+    /// Removes the forms that the licence does not permit: a sentence takes the place of one
+    /// of a section.
     fn omit_unlicensed(&self, view: &mut View) {
-        let is_licensed = |form: &Form| self.includes_feature_of(&Method::POST, &form.action);
         for part in view.sections.iter_mut().flat_map(|it| &mut it.parts) {
             match part {
-                SectionPart::Form(form) if !is_licensed(form) => {
-                    *part = SectionPart::Paragraph(self.t(common::NOT_LICENSED).to_owned());
+                SectionPart::Form(form) => {
+                    if let Some(sentence) = self.licence_sentence(form) {
+                        *part = SectionPart::Paragraph(self.t(sentence).to_owned());
+                    }
                 }
                 SectionPart::Table(table) => {
                     for row in &mut table.rows {
-                        row.forms.retain(is_licensed);
+                        row.forms.retain(|it| self.licence_sentence(it).is_none());
                     }
                 }
                 _ => {}
             }
         }
+    }
+
+    /// Returns the reason why the licence does not permit a form; `None` if it does.
+    fn licence_sentence(&self, form: &Form) -> Option<Text> {
+        let path = format!("/{}", form.action);
+        let err = self.gates().ok()?.check_licence_of(&Method::POST, &path).err()?;
+        Some(match err.code_and_message().0 {
+            LICENCE_EXPIRED => common::LICENCE_EXPIRED,
+            _ => common::NOT_LICENSED,
+        })
     }
 }
 

@@ -165,6 +165,7 @@ pub(crate) struct RefusalTexts {
     pub(crate) unverified: NoticeTexts,
     pub(crate) too_long: NoticeTexts,
     pub(crate) no_license: NoticeTexts,
+    pub(crate) license_expired: NoticeTexts,
     pub(crate) unlicensed: NoticeTexts,
     pub(crate) too_many: NoticeTexts,
     pub(crate) unavailable: NoticeTexts,

@@ -11,11 +11,10 @@ use actix_web::http::header::{CONTENT_TYPE, LOCATION};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
-use actix_web::{Error, FromRequest as _, HttpRequest, HttpResponse};
-use pia_identity::SessionScope;
-use pia_web::{Caller, Dialect, Gates, reads_pages};
+use actix_web::{Error, HttpRequest, HttpResponse};
+use pia_web::{Dialect, Gates, reads_pages};
 
-use super::notice::{framed_refusal, is_incomplete, is_unlicensed, refusal};
+use super::notice::{is_after_licence, is_incomplete, refusal};
 use super::page_request::PageRequest;
 use crate::page_context::{PageContext, nearest_page, redirect, root};
 use crate::sign_in::login_redirect;
@@ -67,10 +66,19 @@ pub async fn render_errors<B: MessageBody + 'static>(
     if is_incomplete(response.response()) {
         let label = common::COMPLETE_ACCOUNT.of(layout.language);
         layout.home = Some((format!("{}account", root(request)), label));
+    } else if is_after_licence(response.response()) && is_for_administrators(request) {
+        let label = common::RENEW_LICENCE.of(layout.language);
+        layout.home = Some((format!("{}admin/licence", root(request)), label));
     }
     let page = refusal(layout, response.response());
 
     Ok(response.into_response(page).map_into_right_body())
+}
+
+/// Returns whether only administrators may send a request.
+fn is_for_administrators(request: &HttpRequest) -> bool {
+    let gates = request.app_data::<Data<Gates>>();
+    gates.is_some_and(|it| it.is_for_administrators(request.method(), request.path()))
 }
 
 /// Returns whether the request opened the front page of a server that is not

@@ -20,6 +20,8 @@ const UNDECLARED: &str = "business_profile_incomplete";
 const UNVERIFIED: &str = "email_not_verified";
 /// Error of a server without a valid licence.
 const NO_LICENCE: &str = "no_license";
+/// Error of a change while the licence has expired.
+pub(crate) const LICENCE_EXPIRED: &str = "license_expired";
 
 /// Message with a heading.
 #[derive(Template)]
@@ -117,6 +119,7 @@ fn refusal_texts<B>(refusals: &RefusalTexts, response: &HttpResponse<B>) -> Noti
     match response.status() {
         StatusCode::FORBIDDEN => match code {
             Some(NO_LICENCE) => refusals.no_license,
+            Some(LICENCE_EXPIRED) => refusals.license_expired,
             Some("csrf_rejected") => refusals.foreign_form,
             Some("forbidden") => refusals.forbidden,
             Some(UNDECLARED) => refusals.undeclared,
@@ -163,9 +166,9 @@ pub(super) fn is_incomplete<B>(response: &HttpResponse<B>) -> bool {
     matches!(error_code(response), Some(UNDECLARED | UNVERIFIED))
 }
 
-/// Returns whether a request was refused because the server has no valid licence.
-pub(super) fn is_unlicensed<B>(response: &HttpResponse<B>) -> bool {
-    error_code(response) == Some(NO_LICENCE)
+/// Returns whether a change was refused because the licence has expired.
+pub(super) fn is_after_licence<B>(response: &HttpResponse<B>) -> bool {
+    error_code(response) == Some(LICENCE_EXPIRED)
 }
 
 /// Returns the code of the error that a response was made from.

@@ -18,9 +18,12 @@ pub(crate) const NOT_LICENSED: Text = Text::new(
     "Not included in the licence of this server.",
     "Nicht in der Lizenz dieses Servers enthalten.",
 );
-pub(crate) const FILL_IN: Text = Text::new("Fill in this field.", "Füllen Sie dieses Feld aus.");
-pub(crate) const GROUP_GONE: Text =
-    Text::new("This group does not exist any more.", "Diese Gruppe gibt es nicht mehr.");
+pub(crate) const LICENCE_EXPIRED: Text = Text::new(
+    "The licence has expired. Data can still be read; renew it to make changes.",
+    "Die Lizenz ist abgelaufen. Daten lassen sich weiterhin lesen; erneuern Sie die Lizenz, um \
+     etwas zu ändern.",
+);
+pub(crate) const RENEW_LICENCE: Text = Text::new("Renew the licence", "Lizenz erneuern");
 pub(crate) const CHOOSE_FILE: Text = Text::new("Choose a file.", "Wählen Sie eine Datei aus.");
 pub(crate) const WHOLE_NUMBER: Text =
     Text::new("Enter a whole number.", "Geben Sie eine ganze Zahl ein.");

@@ -254,6 +254,13 @@ pub(super) static TEXTS: Texts = Texts {
             paragraphs: &["Dieser Server hat keine gültige Lizenz. Installieren Sie eine auf der \
                  Einrichtungsseite."],
         },
+        license_expired: NoticeTexts {
+            title: "Die Lizenz ist abgelaufen",
+            paragraphs: &[
+                "Daten lassen sich weiterhin lesen; erneuern Sie die Lizenz, um etwas zu \
+                 ändern.",
+            ],
+        },
         unlicensed: NoticeTexts {
             title: "Nicht in der Lizenz enthalten",
             paragraphs: &["Die Lizenz dieses Servers erlaubt das nicht. Wenden Sie sich an die \

@@ -236,6 +236,10 @@ pub(super) static TEXTS: Texts = Texts {
             title: "No licence yet",
             paragraphs: &["This server has no valid licence. Install one on the setup page."],
         },
+        license_expired: NoticeTexts {
+            title: "The licence has expired",
+            paragraphs: &["Data can still be read; renew the licence to make changes."],
+        },
         unlicensed: NoticeTexts {
             title: "Not included in the licence",
             paragraphs: &[

@@ -1,8 +1,12 @@
-//! Pages of features that the licence does not include, or that are turned off.
+//! Pages of features that the licence does not include, and pages after its end.
 
-use pia_identity::Role;
+use std::sync::Arc;
+use std::time::Duration;
+
+use pia_kernel::{Clock as _, SystemClock};
 use pia_policy::{Feature, Terms};
 use pia_server_testkit::harness::{TestApp, TestConfig, terms};
+use pia_testkit::ManualClock;
 use pia_testkit::databases::TestDatabase;
 
 use super::form;
@@ -49,38 +53,34 @@ async fn forms_that_the_licence_lacks_are_replaced_by_a_sentence() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_of_what_is_turned_off_name_its_setting() {
-    let app = start_with_admin(TestConfig::on(TestDatabase::sqlite())).await;
-    let email = sign_up_with_role(&app, Role::KbManager).await;
+async fn after_the_end_of_the_licence_changes_lead_administrators_to_its_renewal() {
+    let clock = Arc::new(ManualClock::new(SystemClock.now()));
+    let end = Some(clock.now() + Duration::from_mins(1));
+    let config = TestConfig::on(TestDatabase::sqlite())
+        .licensed(Some(Terms { expires_at: end, ..terms() }))
+        .at(Arc::<ManualClock>::clone(&clock));
+    let app = start_with_admin(config).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
-    let kate = Visitor::sign_in(&app, "admin", &email).await;
-    let group = ("groupId", "00000000-0000-7000-8000-000000000001");
-    let fields = form(&[("csrfToken", &ada.csrf_token().await), ("name", "Travel"), group]);
-    let created = ada.post("/admin/knowledge", &[], &fields).await;
-    let location = created.header("location").expect("a page").to_owned();
-    let (_, base) = location.rsplit_once('/').expect("an id");
-    let id = base.split('?').next().expect("an id");
-    let below_base = |page: &str| format!("/admin/knowledge/{id}{page}");
+    let body = form(&[("csrfToken", &ada.csrf_token().await), ("name", "Sales")]);
+    clock.advance(Duration::from_mins(2));
 
-    for (path, key) in [
-        ("/admin/assignments", "Operators:Enabled"),
-        ("/admin/assignments/schedules", "Operators:Enabled"),
-        ("/admin/operators", "Operators:Enabled"),
-        ("/admin/knowledge", "Knowledge:ConnectionString"),
-        (below_base("").as_str(), "Knowledge:ConnectionString"),
-        (below_base("/search").as_str(), "Knowledge:ConnectionString"),
-        (below_base("/questions").as_str(), "Knowledge:UnansweredQuestions"),
-    ] {
-        let page = ada.get(path).await.text();
+    let groups = ada.get("/admin/groups").await.text();
+    let licence = ada.get("/admin/licence").await.text();
+    let group = ada.post("/admin/groups", &[], &body).await;
+    let name = ada.post("/account/name", &[], &body).await;
 
-        assert!(page.contains(&format!("The setting {key} turns this on.")), "{path}: {page}");
-        let links = PageParts::parse(&page).links;
-        let setting = format!("admin/settings/{key}");
-        assert!(links.iter().any(|it| it.ends_with(&setting)), "{path}: {links:?}");
-        assert!(!page.contains("Grant an operator to a group"), "{path}: {page}");
+    let sentence =
+        "<p>The licence has expired. Data can still be read; renew it to make changes.</p>";
+    assert!(groups.contains(sentence), "{groups}");
+    let has_form = |page: &str, path: &str| {
+        PageParts::parse(page).forms.iter().any(|it| it.action.ends_with(path))
+    };
+    assert!(!has_form(&groups, "admin/groups"), "{groups}");
+    assert!(has_form(&licence, "admin/licence"), "{licence}");
+    for (page, leads_to_renewal) in [(group, true), (name, false)] {
+        assert_eq!(page.status, 403, "{}", page.text());
+        assert!(page.text().contains("<h1>The licence has expired</h1>"), "{}", page.text());
+        let link = page.text().contains("href=\"../admin/licence\">Renew the licence</a>");
+        assert_eq!(link, leads_to_renewal, "{}", page.text());
     }
-    // Managers cannot open the settings.
-    let page = kate.get("/admin/knowledge").await.text();
-    assert!(page.contains("The setting Knowledge:ConnectionString turns this on."), "{page}");
-    assert!(!page.contains("admin/settings/"), "{page}");
 }
