@@ -12,7 +12,7 @@ use pia_kernel::{
 use crate::assignment::Assignment;
 use crate::assignments::stop;
 use crate::built_in::built_in_operators;
-use crate::error::OperatorError;
+use crate::error::{OperatorError, OperatorField};
 use crate::event::{EventKind, NewEvent};
 use crate::operator::Operator;
 use crate::ports::assignment_store::{AssignmentStore, ForcedEnd};
@@ -146,7 +146,8 @@ impl AssignmentAdministration {
         by: Option<UserId>,
         draft: OperatorDraft,
     ) -> Result<Operator, OperatorError> {
-        let skill = draft.skill.ok_or(OperatorError::Invalid("a skill is required"))?;
+        let no_skill = OperatorError::Invalid(OperatorField::Skill, "a skill is required");
+        let skill = draft.skill.ok_or(no_skill)?;
         check_draft(&draft.name, Some(&skill))?;
         let id = OperatorId::generate();
         let updated_at = self.clock.now();
@@ -221,29 +222,36 @@ fn check_outcome(outcome: OperatorChangeOutcome) -> Result<(), OperatorError> {
 }
 
 fn check_draft(name: &str, skill: Option<&Skill>) -> Result<(), OperatorError> {
+    let invalid = |field, rule| Err(OperatorError::Invalid(field, rule));
     if !is_name(name) {
         let rule = "the name must have 1 to 100 characters and no control characters";
-        return Err(OperatorError::Invalid(rule));
+        return invalid(OperatorField::Name, rule);
     }
     let Some(skill) = skill else { return Ok(()) };
     if !Skill::is_name(&skill.name) {
         let rule =
             "the skill's name must have 1 to 100 letters, digits, hyphens, dots and underscores";
-        return Err(OperatorError::Invalid(rule));
+        return invalid(OperatorField::Skill, rule);
     }
     if !(1..=MAX_STEPS).contains(&skill.steps.len()) {
-        return Err(OperatorError::Invalid("the skill must have 1 to 50 steps"));
+        return invalid(OperatorField::Steps, "the skill must have 1 to 50 steps");
     }
 
-    for step in &skill.steps {
+    for (index, step) in skill.steps.iter().enumerate() {
+        let has_title = is_name(&step.title);
         let has_instructions = !step.instructions.trim().is_empty()
             && utf16_len(&step.instructions) <= MAX_INSTRUCTIONS_CHARS;
-        if !is_name(&step.title) || !has_instructions {
+        if !has_title || !has_instructions {
             let rule = "a step must have a title, and instructions of at most 20000 characters";
-            return Err(OperatorError::Invalid(rule));
+            let field = if has_title {
+                OperatorField::StepInstructions(index)
+            } else {
+                OperatorField::StepTitle(index)
+            };
+            return invalid(field, rule);
         }
         if step.max_output.is_some_and(|it| it <= 0) {
-            return Err(OperatorError::Invalid("maxOutput must be positive"));
+            return invalid(OperatorField::StepOutput(index), "maxOutput must be positive");
         }
     }
 

@@ -72,10 +72,29 @@ pub enum OperatorError {
     /// Operator is one that the server ships.
     #[error("the skill is built in")]
     BuiltIn,
-    /// Skill is not valid, for the reason that the text states.
-    #[error("{0}")]
-    Invalid(&'static str),
+    /// Field is not valid, for the reason that the text states.
+    #[error("{1}")]
+    Invalid(OperatorField, &'static str),
     /// Store is unavailable.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
+}
+
+/// Field of an operator that is not valid. Steps are counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperatorField {
+    /// Name of the operator.
+    Name,
+    /// Name of its skill, or the skill itself.
+    Skill,
+    /// Steps of the skill.
+    Steps,
+    /// Title of a step.
+    StepTitle(usize),
+    /// Instructions of a step.
+    StepInstructions(usize),
+    /// Maximum output of a step.
+    StepOutput(usize),
+    /// URL of the webhook.
+    WebhookUrl,
 }

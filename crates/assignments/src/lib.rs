@@ -38,7 +38,7 @@ pub use assignment::{Assignment, AssignmentDetails};
 pub use assignments::Assignments;
 pub use built_in::built_in_skills;
 pub use envelope::{EnvelopeError, InputEnvelope, InputItem};
-pub use error::{EnqueueError, OperatorError, ScheduleError};
+pub use error::{EnqueueError, OperatorError, OperatorField, ScheduleError};
 pub use event::{AssignmentEvent, EventKind, MessageAuthor, NewEvent, StepDetail};
 pub use operator::Operator;
 pub use ports::assignment_store::{

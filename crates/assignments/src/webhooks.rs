@@ -18,7 +18,7 @@ use pia_kernel::{
 use serde_json::json;
 
 use crate::administration::object;
-use crate::error::OperatorError;
+use crate::error::{OperatorError, OperatorField};
 use crate::ports::webhook_sender::{WebhookError, WebhookSender};
 use crate::ports::webhook_store::WebhookStore;
 use crate::settings::AssignmentSettings;
@@ -69,7 +69,7 @@ impl Webhooks {
         let is_text = utf16_len(&url) <= MAX_URL_CHARS && !url.chars().any(char::is_control);
         if !is_text || !self.sender.permits(&url) {
             let rule = "the URL must begin with https:// and name a host outside of this network";
-            return Err(OperatorError::Invalid(rule));
+            return Err(OperatorError::Invalid(OperatorField::WebhookUrl, rule));
         }
 
         let secret = Secret::new(format!("whsec_{}", STANDARD.encode(random_bytes::<32>()?)));

@@ -66,18 +66,22 @@ async fn an_unusable_skill_is_refused_before_anything_is_stored() {
     let mut two_lines = brief();
     two_lines.steps[0].title = "a\nb".to_owned();
 
-    for (name, skill) in [
-        ("", Some(brief())),
-        ("Name", None),
-        ("Name", Some(no_steps)),
-        ("Name", Some(unnamed)),
-        ("Name", Some(silent)),
-        ("Name", Some(two_lines)),
-        ("a\0", Some(brief())),
+    let mut endless = brief();
+    endless.steps[0].max_output = Some(0);
+
+    for (name, skill, field) in [
+        ("", Some(brief()), OperatorField::Name),
+        ("Name", None, OperatorField::Skill),
+        ("Name", Some(no_steps), OperatorField::Steps),
+        ("Name", Some(unnamed), OperatorField::Skill),
+        ("Name", Some(silent), OperatorField::StepInstructions(0)),
+        ("Name", Some(two_lines), OperatorField::StepTitle(0)),
+        ("Name", Some(endless), OperatorField::StepOutput(0)),
+        ("a\0", Some(brief()), OperatorField::Name),
     ] {
         let draft = OperatorDraft { name: name.to_owned(), is_active: Some(true), skill };
-        let created = administration.create(None, draft).await;
-        assert!(matches!(created, Err(OperatorError::Invalid(_))), "{name}");
+        let err = administration.create(None, draft).await.unwrap_err();
+        assert!(matches!(err, OperatorError::Invalid(it, _) if it == field), "{name}: {err:?}");
     }
 }
 

@@ -99,7 +99,7 @@ async fn only_permitted_urls_are_accepted() {
         format!("https://{}", "a".repeat(2_000)),
     ] {
         let put = webhooks.put(None, id, url).await;
-        assert!(matches!(put, Err(OperatorError::Invalid(_))));
+        assert!(matches!(put, Err(OperatorError::Invalid(OperatorField::WebhookUrl, _))));
     }
     let url = "https://hooks.example:8443/secret?token=1".to_owned();
     let secret = webhooks.put(None, id, url).await.unwrap();

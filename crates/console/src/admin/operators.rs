@@ -4,10 +4,11 @@ mod show;
 mod skill_form;
 mod webhook;
 
-use pia_assignments::{Operator, OperatorDraft};
+use pia_assignments::{Operator, OperatorDraft, OperatorError, OperatorField};
+use pia_http::HttpError;
 use pia_kernel::OperatorId;
 use pia_policy::Feature;
-use pia_web::{ApiError, Route};
+use pia_web::{ApiError, FieldError, Route};
 
 use super::group_choice::{GROUPS, GroupNames};
 use super::{assignments, settings};
@@ -114,7 +115,25 @@ async fn create(page: PageContext, form: FormFields) -> PageResult {
 async fn submit(page: &PageContext, form: &FormFields) -> Result<Operator, ApiError> {
     let by = Some(page.user());
     let draft = draft_with_skill(page, form)?;
-    page.run(|api| async move { api.assignments.administration.create(by, draft).await }).await
+    page.run(|api| async move {
+        api.assignments.administration.create(by, draft).await.map_err(at_field)
+    })
+    .await
+}
+
+/// Returns an error, that of an invalid value at the field of its form.
+fn at_field(err: OperatorError) -> HttpError {
+    let OperatorError::Invalid(field, rule) = err else { return err.into() };
+    let field = match field {
+        OperatorField::Name => "name".to_owned(),
+        OperatorField::Skill => "skillName".to_owned(),
+        OperatorField::Steps => "title1".to_owned(),
+        OperatorField::StepTitle(index) => format!("title{}", index + 1),
+        OperatorField::StepInstructions(index) => format!("instructions{}", index + 1),
+        OperatorField::StepOutput(index) => format!("maxOutput{}", index + 1),
+        OperatorField::WebhookUrl => "url".to_owned(),
+    };
+    ApiError::invalid(vec![FieldError { field, code: "invalid", message: rule.to_owned() }]).into()
 }
 
 /// Returns the page of a new operator, with what was typed before it was refused.

@@ -39,7 +39,13 @@ pub(super) const FIELD_MESSAGES: &[&[(&str, Text)]] =
 /// Messages about any field.
 const ANY_FIELD: &[(&str, Text)] = &[
     ("Must have at most {} characters and no control characters.", LINE_OF),
-    ("Must have 1 to {} characters and no control characters.", LINE_OF),
+    (
+        "Must have 1 to {} characters and no control characters.",
+        Text::new(
+            "Enter a single line of 1 to {} characters.",
+            "Geben Sie eine einzelne Zeile mit 1 bis {} Zeichen ein.",
+        ),
+    ),
     ("Must have at most {} characters.", MAX_CHARS),
     ("May have at most {} characters.", MAX_CHARS),
     ("Can be at most {} characters long.", MAX_CHARS),

@@ -86,7 +86,7 @@ impl From<OperatorError> for HttpError {
             OperatorError::NameTaken => refused("name_taken"),
             OperatorError::BuiltIn => refused("operator_built_in"),
             OperatorError::UnknownGroup => invalid("groupIds", "unknown", &message),
-            OperatorError::Invalid(rule) => invalid("", "invalid", rule),
+            OperatorError::Invalid(_, rule) => invalid("", "invalid", rule),
             OperatorError::Unavailable(err) => err.into(),
         })
     }

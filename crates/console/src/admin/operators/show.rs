@@ -7,8 +7,8 @@ use uuid::Uuid;
 
 use super::skill_form::{TypedSkill, add_fields, mode_text};
 use super::{
-    GROUPS, SKILL, STEPS, TITLE, active_field, draft_with_skill, draft_without_skill, find,
-    form_with_skill, licensed_form, origin_text, page, status_cell, webhook,
+    GROUPS, SKILL, STEPS, TITLE, active_field, at_field, draft_with_skill, draft_without_skill,
+    find, form_with_skill, licensed_form, origin_text, page, status_cell, webhook,
 };
 use crate::admin::bindings::{expected_version, with_version};
 use crate::admin::group_choice::{GroupNames, checked_groups};
@@ -53,10 +53,9 @@ async fn submit(
     } else {
         draft_without_skill(form)
     };
-    let expected = expected_version(form);
-    page.run(
-        |api| async move { api.assignments.administration.update(by, id, draft, expected).await },
-    )
+    page.run(|api| async move {
+        api.assignments.administration.update(by, id, draft).await.map_err(at_field)
+    })
     .await
 }
 

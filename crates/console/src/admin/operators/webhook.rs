@@ -5,7 +5,7 @@ use pia_kernel::OperatorId;
 use pia_web::{PathId, Route};
 
 use super::show::operator_view;
-use super::{TITLE, find, licensed_form, page};
+use super::{TITLE, at_field, find, licensed_form, page};
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::texts::common;
@@ -25,7 +25,9 @@ async fn put(page: PageContext, PathId(id): PathId, ProvedForm(form): ProvedForm
     let by = Some(page.user());
     let url = form.text("url").to_owned();
     let stored = page
-        .run(|api| async move { api.assignments.webhooks.put(by, OperatorId(id), url).await })
+        .run(|api| async move {
+            api.assignments.webhooks.put(by, OperatorId(id), url).await.map_err(at_field)
+        })
         .await;
     let mut view = operator_view(&page, id, None).await?;
     match stored {

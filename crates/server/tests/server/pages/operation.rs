@@ -29,6 +29,7 @@ on_both_databases!(
     each_setting_is_described_in_both_languages,
     the_reason_of_an_invalid_setting_is_in_the_language_of_the_page,
     a_secret_setting_keeps_its_blanks_and_its_error_leads_to_the_field,
+    errors_of_operators_and_tokens_are_at_their_fields,
     a_setting_that_is_no_longer_used_is_removed,
     a_licence_in_force_is_replaced,
     a_wait_after_wrong_passwords_is_displayed_until_it_ends,
@@ -322,6 +323,46 @@ async fn a_secret_setting_keeps_its_blanks_and_its_error_leads_to_the_field(
     }
     assert!(!with_blank.text().contains("thirty-two-letters"), "{}", with_blank.text());
     assert_eq!(without_blank.status, 303, "{}", without_blank.text());
+}
+
+async fn errors_of_operators_and_tokens_are_at_their_fields(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+    let fields_with = |field: (&'static str, &'static str)| {
+        let csrf_token = ("csrfToken", token.as_str());
+        let skill = [
+            ("name", "Brief"),
+            ("skillName", "brief-2"),
+            ("title1", "Read"),
+            ("instructions1", "Read."),
+        ];
+        // The first value of a name counts.
+        form(&[&[csrf_token, field][..], &skill].concat())
+    };
+    let created = ada.post("/admin/operators", &[], &fields_with(("mode", "Assistant"))).await;
+    let location = created.header("location").expect("a page").trim_start_matches("..");
+    let webhook = format!("{}/webhook", location.split('?').next().expect("a path"));
+
+    for (path, field, value, id) in [
+        ("/admin/operators", "name", "", "new-name"),
+        ("/admin/operators", "skillName", "two words", "new-skillName"),
+        ("/admin/operators", "title1", "", "new-title1"),
+        ("/admin/operators", "instructions1", "", "new-instructions1"),
+        ("/admin/operators", "maxOutput1", "0", "new-maxOutput1"),
+        (webhook.as_str(), "url", "http://10.0.0.1/", "webhook-url"),
+        ("/admin/scim", "scopes", "none", "new-scopes-1"),
+    ] {
+        let page = ada.post(path, &[], &fields_with((field, value))).await;
+
+        assert_eq!(page.status, 400, "{path} {field}: {}", page.text());
+        let text = page.text();
+        assert!(text.contains("<p id=\"problem\">Check the marked fields."), "{field}: {text}");
+        assert!(text.contains(&format!("<a href=\"#{id}\">")), "{field}: {text}");
+        let control = text.split(&format!(" id=\"{id}\"")).nth(1).expect("a control");
+        let tag = control.split('>').next().unwrap_or_default();
+        assert!(tag.contains("aria-invalid=\"true\""), "{field}: {tag}");
+    }
 }
 
 async fn a_setting_that_is_no_longer_used_is_removed(database: TestDatabase) {
