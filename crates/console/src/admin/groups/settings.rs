@@ -118,10 +118,14 @@ pub(super) fn facts_section(page: &PageContext, settings: &GroupSettings) -> Sec
     });
 
     let types = settings.persona_types.iter().map(|(name, it)| format!("{name}: {it}"));
+    let models = match settings.models.as_slice() {
+        [] => page.t(NO_CHOICE).to_owned(),
+        models => models.join(", "),
+    };
     let other_facts = [
         (page.t(POOL).to_owned(), page.t(pool).to_owned()),
         (page.t(TYPES).to_owned(), types.collect::<Vec<_>>().join(", ")),
-        (page.t(MODELS).to_owned(), settings.models.join(", ")),
+        (page.t(MODELS).to_owned(), models),
     ];
     let facts = quotas
         .chain(budgets)
@@ -297,10 +301,7 @@ const MODELS_HINT: Text = Text::new(
     "If none is selected, members cannot choose.",
     "Ist keines ausgewählt, können Mitglieder nicht wählen.",
 );
-const NO_MODELS: Text = Text::new(
-    "There are no models for members to choose from yet: the catalogue has none with an ID.",
-    "Es gibt noch keine Modelle, die Mitglieder wählen können: Im Katalog hat keines eine ID.",
-);
+const NO_CHOICE: Text = Text::new("Members cannot choose", "Mitglieder können nicht wählen");
 const BY_SERVER: Text = Text::new("The server decides", "Bestimmt der Server");
 const NUMBER: Text = Text::new(
     "Enter a whole number from 0 to 1,000,000,000,000.",

@@ -7,14 +7,14 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
+use super::form;
 use super::visitor::{ADA, Visitor, sign_up_with_role, start_with_admin};
-use super::{form, planted};
 
 on_both_databases!(
     models_of_a_group_are_chosen_from_the_catalogue,
     a_chosen_language_outlasts_the_redirect_to_the_own_group,
-    a_group_lists_what_is_available_to_its_members,
-    a_manager_searches_sorts_and_pages_all_members,
+    managers_read_whether_members_choose_models,
+    a_group_lists_its_personas_plugins_and_bases,
     a_user_is_moved_to_a_group_by_their_address,
     a_quota_that_is_used_up_is_named_with_its_group,
 );
@@ -78,10 +78,22 @@ async fn models_of_a_group_are_chosen_from_the_catalogue(database: TestDatabase)
     assert!(refused.contains("Wählen Sie ein Modell des Katalogs."), "{refused}");
 }
 
-async fn a_group_lists_what_is_available_to_its_members(database: TestDatabase) {
-    let upstream = planted::upstream("Fine.").await;
-    let config = planted::with_everything(database, &upstream);
-    let (app, _, console) = administrator(config).await;
+async fn managers_read_whether_members_choose_models(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let email = sign_up_with_role(&app, Role::OrgManager).await;
+    let manager = Visitor::sign_in(&app, "admin", &email).await;
+
+    let without_models = manager.get(GROUP).await.text();
+    app.admin("group set default models=large").await.expect("a model");
+    let with_models = manager.get(GROUP).await.text();
+
+    assert!(without_models.contains("Members cannot choose"), "{without_models}");
+    assert!(!with_models.contains("Members cannot choose"), "{with_models}");
+    assert!(with_models.contains("large"), "{with_models}");
+}
+
+async fn a_group_lists_its_personas_plugins_and_bases(database: TestDatabase) {
+    let (app, _, console) = administrator(TestConfig::on(database)).await;
     let created = console.write("POST", "/api/admin/groups", json!({ "name": "Sales" })).await.body;
     let sales = created["id"].as_str().expect("an id");
     let draft = json!({ "name": "Editor", "systemPrompt": "Edit." });
