@@ -168,7 +168,7 @@ impl Round<'_> {
     fn links(&self, connection: &mut Connection, page: &str) -> Outcome<Vec<String>> {
         let html = String::from_utf8(self.browser.get(connection, page)?.body)?;
         let links = html.split("href=\"").skip(1).filter_map(|it| it.split('"').next());
-        let addresses = links.map(|it| it.trim_start_matches("../").replace("&amp;", "&"));
+        let addresses = links.map(|it| it.trim_start_matches("../").replace("&#38;", "&"));
         Ok(addresses.map(|it| format!("/{it}")).collect())
     }
 
