@@ -83,9 +83,9 @@ impl AdmissionVerdict {
 pub(crate) struct BatchResult {
     pub(crate) verdicts: Vec<AdmissionVerdict>,
     /// Number of calls that ended after their reservation had expired.
-    pub(crate) late: u64,
+    pub(crate) late_settlements: u64,
     /// Set when the batch took one statement.
-    pub(crate) guessed: bool,
+    pub(crate) is_optimistic: bool,
 }
 
 /// Outcome of an attempt to book a batch. Only `Booked` has written anything.
@@ -211,7 +211,7 @@ impl Batch {
         written: &[DbUid],
     ) -> Option<(BatchResult, Entries)> {
         let ended_ids = if ended.is_empty() { Vec::new() } else { self.ended_reservations() };
-        let late = self.settle(&mut locked.credit_windows, ended, written);
+        let late_settlements = self.settle(&mut locked.credit_windows, ended, written);
         let (verdicts, opened) = self.admit(&mut locked.credit_windows, missing);
         let mut decisions = self.requests.iter().zip(&verdicts);
         let is_short = decisions.any(|((_, request), verdict)| verdict.is_short_of(request));
@@ -220,7 +220,7 @@ impl Batch {
         }
 
         let entries = Entries { windows: locked.changed_rows(), ended: ended_ids, opened };
-        Some((BatchResult { verdicts, late, guessed: false }, entries))
+        Some((BatchResult { verdicts, late_settlements, is_optimistic: false }, entries))
     }
 
     /// Returns the keys of the windows involved, in locking order.
@@ -283,7 +283,7 @@ impl Batch {
             rows.entry(row.id.0).or_default().push(row);
         }
 
-        let mut late = 0;
+        let mut late_settlements = 0;
         for settlement in &self.settlements {
             let usage = settlement.usage.as_ref();
             let is_booked = usage.is_some_and(|it| written.contains(&DbUid(it.id)));
@@ -296,12 +296,12 @@ impl Batch {
                 .collect();
 
             if !is_booked {
-                late += u64::from(released_lines.is_empty() && usage.is_some());
+                late_settlements += u64::from(released_lines.is_empty() && usage.is_some());
                 credit_windows.settle(&settlement.lines, settlement.spent, &released_lines);
             }
         }
 
-        late
+        late_settlements
     }
 
     /// Decides on the requests in their order, and returns the verdicts and the

@@ -118,7 +118,7 @@ impl SqlCreditStore {
     /// seconds. Returns the number of reservations, one a window.
     pub async fn reap(&self) -> Result<u64, Unavailable> {
         let released_count = lease::reap(&self.context.db).await?;
-        add(&self.context.tally.reaped, released_count);
+        add(&self.context.tally.reaped_reservations, released_count);
         Ok(released_count)
     }
 

@@ -57,7 +57,7 @@ pub(crate) fn answer_requests(
     requests: Vec<NumberedRequest>,
     verdicts: Vec<AdmissionVerdict>,
 ) {
-    add(&context.tally.batched, verdicts.len() as u64);
+    add(&context.tally.booked_entries, verdicts.len() as u64);
     for (NumberedRequest { id, reply, .. }, verdict) in requests.into_iter().zip(verdicts) {
         // If the caller is gone, the reservation is dropped here, which
         // settles it.

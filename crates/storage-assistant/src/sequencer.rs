@@ -264,8 +264,8 @@ impl Sequencer {
         };
 
         add(&context.tally.batches, 1);
-        add(&context.tally.late, result.late);
-        add(&context.tally.guessed, u64::from(result.guessed));
+        add(&context.tally.late_settlements, result.late_settlements);
+        add(&context.tally.optimistic_transactions, u64::from(result.is_optimistic));
 
         Ok(BookingOutcome::Booked(result.verdicts))
     }
@@ -313,11 +313,11 @@ impl EntryRows {
 }
 
 fn count_entries(context: &BookingContext, entries: &[Entry]) {
-    add(&context.tally.batched, entries.len() as u64);
+    add(&context.tally.booked_entries, entries.len() as u64);
     for entry in entries {
         if let Entry::Settled(settlement) = entry {
             let micros = |amount: Micros| u64::try_from(amount.0).unwrap_or(0);
-            add(&context.tally.hidden, micros(settlement.hidden()));
+            add(&context.tally.hidden_cost, micros(settlement.hidden()));
             add(&context.tally.uncharged, micros(settlement.uncharged_cost()));
             context.tally.open.fetch_sub(1, Ordering::Relaxed);
         }

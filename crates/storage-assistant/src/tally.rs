@@ -10,13 +10,13 @@ pub(crate) struct Tally {
     pub(crate) open: AtomicI64,
     pub(crate) admitted: AtomicU64,
     pub(crate) refused: AtomicU64,
-    pub(crate) late: AtomicU64,
-    pub(crate) hidden: AtomicU64,
+    pub(crate) late_settlements: AtomicU64,
+    pub(crate) hidden_cost: AtomicU64,
     pub(crate) uncharged: AtomicU64,
-    pub(crate) reaped: AtomicU64,
+    pub(crate) reaped_reservations: AtomicU64,
     pub(crate) batches: AtomicU64,
-    pub(crate) batched: AtomicU64,
-    pub(crate) guessed: AtomicU64,
+    pub(crate) booked_entries: AtomicU64,
+    pub(crate) optimistic_transactions: AtomicU64,
 }
 
 pub(crate) fn add(counter: &AtomicU64, count: u64) {
@@ -33,19 +33,19 @@ pub struct Counts {
     /// Calls that a budget refused.
     pub refused: u64,
     /// Calls that ended after their reservation had been released.
-    pub late: u64,
+    pub late_settlements: u64,
     /// Millionths of a credit that calls cost beyond their reservations.
-    pub hidden: u64,
+    pub hidden_cost: u64,
     /// Millionths of a credit that calls cost without charge to a budget.
     pub uncharged: u64,
     /// Reservations of dead instances that were released, one a window.
-    pub reaped: u64,
+    pub reaped_reservations: u64,
     /// Transactions that booked something.
     pub batches: u64,
     /// Booked entries: requests, ends of calls, and usage.
-    pub batched: u64,
+    pub booked_entries: u64,
     /// Transactions that took one statement, since no other instance had changed the budgets.
-    pub guessed: u64,
+    pub optimistic_transactions: u64,
 }
 
 impl Tally {
@@ -55,13 +55,13 @@ impl Tally {
             open: u64::try_from(self.open.load(Ordering::Relaxed)).unwrap_or(0),
             admitted: load(&self.admitted),
             refused: load(&self.refused),
-            late: load(&self.late),
-            hidden: load(&self.hidden),
+            late_settlements: load(&self.late_settlements),
+            hidden_cost: load(&self.hidden_cost),
             uncharged: load(&self.uncharged),
-            reaped: load(&self.reaped),
+            reaped_reservations: load(&self.reaped_reservations),
             batches: load(&self.batches),
-            batched: load(&self.batched),
-            guessed: load(&self.guessed),
+            booked_entries: load(&self.booked_entries),
+            optimistic_transactions: load(&self.optimistic_transactions),
         }
     }
 }

@@ -193,12 +193,12 @@ fn register_admission_metrics(metrics: &Metrics, credit_store: &SqlCreditStore) 
         (
             "ai_late_settlements",
             "AI calls charged after their reservation had been released",
-            |it| it.late,
+            |it| it.late_settlements,
         ),
         (
             "ai_hidden_microcredits",
             "Millionths of a credit that AI calls cost beyond what was reserved",
-            |it| it.hidden,
+            |it| it.hidden_cost,
         ),
         (
             "ai_uncharged_microcredits",
@@ -208,16 +208,16 @@ fn register_admission_metrics(metrics: &Metrics, credit_store: &SqlCreditStore) 
         (
             "ai_reaped_reservations",
             "Reservations of dead instances that were released, one a budget",
-            |it| it.reaped,
+            |it| it.reaped_reservations,
         ),
         ("ai_sequencer_batches", "Transactions that booked AI calls", |it| it.batches),
         ("ai_sequencer_entries", "Admissions and ends of AI calls that they booked", |it| {
-            it.batched
+            it.booked_entries
         }),
         (
             "ai_sequencer_guesses",
             "Transactions that took one statement, nobody else having changed the budgets",
-            |it| it.guessed,
+            |it| it.optimistic_transactions,
         ),
     ];
 

@@ -40,7 +40,7 @@ impl Batch {
         }
 
         window_cache.record_written(entries.windows);
-        Ok(Some(BatchResult { guessed: true, ..result }))
+        Ok(Some(BatchResult { is_optimistic: true, ..result }))
     }
 
     /// Decides on the batch by the cached windows. Returns `None` unless all

@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 /// Time limit of what a test waits for.
-pub(crate) const LIMIT: Duration = Duration::from_secs(30);
+pub(crate) const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Returns the default group.
 pub(crate) fn default_group() -> GroupId {
@@ -34,10 +34,10 @@ pub(crate) fn start_at(
     clock: Arc<dyn Clock>,
     tasks: &TaskTracker,
 ) -> SqlCreditStore {
-    start_by(db, LiveSetting::new(Weeks::UTC), clock, tasks)
+    start_with_weeks(db, LiveSetting::new(Weeks::UTC), clock, tasks)
 }
 
-pub(crate) fn start_by(
+pub(crate) fn start_with_weeks(
     db: &Database,
     weeks: LiveSetting<Weeks>,
     clock: Arc<dyn Clock>,

@@ -22,8 +22,9 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 use crate::credit_stores::{
-    LIMIT, admit, assert_no_mismatches, create_member, credits, default_group, execute, refusal_of,
-    request, sign_up, start, start_at, start_by, wait_until_settled, window_count, window_counts,
+    TIME_LIMIT, admit, assert_no_mismatches, create_member, credits, default_group, execute,
+    refusal_of, request, sign_up, start, start_at, start_with_weeks, wait_until_settled,
+    window_count, window_counts,
 };
 
 pia_testkit::contract! {
@@ -123,7 +124,7 @@ async fn a_reservation_is_settled_in_every_window(db: Database) {
     let counts = credit_store.counts();
     assert_eq!(counts.admitted, 1);
     assert_eq!(counts.open, 0);
-    assert_eq!(counts.late, 0);
+    assert_eq!(counts.late_settlements, 0);
 }
 
 async fn two_instances_together_admit_no_more_than_the_budget(db: Database) {
@@ -231,9 +232,8 @@ async fn members_of_two_groups_do_not_deadlock(db: Database) {
         user_groups::is_default.eq(false),
         user_groups::created_at.eq(DbInstant(Timestamp::UNIX_EPOCH)),
     ));
-    let inserted: Result<usize, DbError> =
-        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
-    inserted.unwrap();
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    result.unwrap();
 
     let mut members = Vec::new();
     for at in 0..30 {
@@ -271,7 +271,7 @@ async fn a_caller_whose_runtime_ends_does_not_block_others(db: Database) {
             let admission = async { drop(store.admit(request(ada, 2)).await) };
             drop(runtime.block_on(async { tokio::time::timeout(wait, admission).await }));
         });
-        let outcome = tokio::time::timeout(LIMIT, credit_store.admit(request(ada, 2))).await;
+        let outcome = tokio::time::timeout(TIME_LIMIT, credit_store.admit(request(ada, 2))).await;
         assert!(matches!(outcome, Ok(Ok(AdmissionOutcome::Granted { .. }))), "{at}: {outcome:?}");
         tokio::task::spawn_blocking(|| worker.join().unwrap()).await.unwrap();
     }
@@ -369,7 +369,7 @@ async fn a_batch_that_is_booked_twice_is_charged_once(db: Database) {
 
     assert_eq!(window_counts(&credit_store, ada).await, [window_count("hourly", 1, 0)]);
     assert_eq!(count_records(&db).await, 1);
-    assert_eq!(credit_store.counts().late, 0);
+    assert_eq!(credit_store.counts().late_settlements, 0);
 }
 
 async fn a_record_that_the_database_rejects_does_not_block_admission(db: Database) {
@@ -456,7 +456,8 @@ async fn a_week_continues_in_another_time_zone(db: Database) {
     let clock = Arc::new(ManualClock::new(monday + Duration::from_hours(50)));
     let weeks = LiveSetting::new(zone("Europe/Berlin"));
     let tasks = TaskTracker::new();
-    let credit_store = start_by(&db, weeks.clone(), Arc::<ManualClock>::clone(&clock), &tasks);
+    let credit_store =
+        start_with_weeks(&db, weeks.clone(), Arc::<ManualClock>::clone(&clock), &tasks);
     let limits = CreditLimits { weekly: 10, pool: true, ..CreditLimits::default() };
     let ada = create_member(&db, limits).await;
     let bob = create_member(&db, limits).await;
@@ -538,9 +539,9 @@ async fn a_deleted_account_is_not_admitted_and_holds_no_credits(db: Database) {
     let stranger = CreditHolder { member: UserId::generate(), ..ada };
     let reservation = admit(&credit_store, request(ada, 2)).await;
     let account = accounts::table.find(DbUid(ada.member.0));
-    let deleted: Result<usize, DbError> =
+    let result: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| diesel::delete(account).execute(conn).await?);
-    deleted.unwrap();
+    result.unwrap();
 
     assert!(credit_store.admit(request(stranger, 2)).await.is_err());
     assert!(credit_store.admit(request(ada, 2)).await.is_err());
@@ -559,7 +560,7 @@ async fn draining_settles_ended_calls(db: Database) {
     let reservation = admit(&credit_store, request(ada, 2)).await;
 
     reservation.settle(credits(1), Some(usage(ada.member)));
-    let lost_records = credit_store.drain(LIMIT).await;
+    let lost_records = credit_store.drain(TIME_LIMIT).await;
     tasks.close();
     tasks.wait().await;
 

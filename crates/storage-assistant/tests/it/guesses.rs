@@ -35,8 +35,8 @@ async fn undisturbed_calls_are_admitted_in_one_statement(db: Database) {
     }
 
     // The first call reads the windows, which the others find in the cache.
-    let guessed = if db.provider() == DatabaseKind::Postgres { 4 } else { 0 };
-    assert_eq!(credit_store.counts().guessed, guessed);
+    let optimistic_count = if db.provider() == DatabaseKind::Postgres { 4 } else { 0 };
+    assert_eq!(credit_store.counts().optimistic_transactions, optimistic_count);
     assert_eq!(max_reserved(&credit_store, ada).await, 10);
     assert_no_mismatches(&credit_store).await;
 
@@ -49,7 +49,10 @@ async fn undisturbed_calls_are_admitted_in_one_statement(db: Database) {
 
     drop(admit(&credit_store, request(ada, 2)).await);
     wait_until_settled(&credit_store).await;
-    assert_eq!(credit_store.counts().guessed, guessed + u64::from(guessed > 0));
+    assert_eq!(
+        credit_store.counts().optimistic_transactions,
+        optimistic_count + u64::from(optimistic_count > 0)
+    );
     assert_no_mismatches(&credit_store).await;
 }
 
@@ -61,12 +64,12 @@ async fn a_window_that_another_instance_changed_is_read_again(db: Database) {
     let bob = create_member(&db, GROUPS).await;
     let _open_calls =
         [admit(&first_store, request(ada, 2)).await, admit(&second_store, request(bob, 2)).await];
-    let guessed_before = first_store.counts().guessed;
+    let count_before = first_store.counts().optimistic_transactions;
 
     // The group's window has changed, though the caller's has not.
     let _third_call = admit(&first_store, request(ada, 2)).await;
 
-    assert_eq!(first_store.counts().guessed, guessed_before);
+    assert_eq!(first_store.counts().optimistic_transactions, count_before);
     assert_eq!(max_reserved(&first_store, ada).await, 6);
     assert_eq!(max_reserved(&first_store, bob).await, 6);
     assert_no_mismatches(&first_store).await;

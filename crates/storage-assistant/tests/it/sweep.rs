@@ -70,7 +70,7 @@ async fn the_reservations_of_a_dead_instance_are_released_once(db: Database) {
     let counts_before = window_counts(&live_stores[0], ada).await;
 
     kill_all(&db).await;
-    let reaped = join_all((0..9).map(|at| live_stores[at % 3].reap())).await;
+    let reaper_results = join_all((0..9).map(|at| live_stores[at % 3].reap())).await;
     let counts_after = window_counts(&live_stores[0], ada).await;
 
     let expected =
@@ -80,8 +80,8 @@ async fn the_reservations_of_a_dead_instance_are_released_once(db: Database) {
     assert_eq!(counts_after, expected(0));
 
     // The live instances may have been as quick, in their own rounds.
-    let reaped_here: u64 = reaped.into_iter().map(|it| it.unwrap()).sum();
-    let reaped_in_all: u64 = live_stores.iter().map(|it| it.counts().reaped).sum();
+    let reaped_here: u64 = reaper_results.into_iter().map(|it| it.unwrap()).sum();
+    let reaped_in_all: u64 = live_stores.iter().map(|it| it.counts().reaped_reservations).sum();
     assert!(reaped_here <= 40, "{reaped_here}");
     assert_eq!(reaped_in_all, 40);
     assert_no_mismatches(&live_stores[0]).await;
@@ -106,7 +106,7 @@ async fn a_call_that_ends_after_its_release_is_still_charged(db: Database) {
     wait_until_settled(&credit_store).await;
 
     assert_eq!(window_counts(&credit_store, ada).await[0], window_count("hourly", 4, 0));
-    assert_eq!(credit_store.counts().late, 1);
+    assert_eq!(credit_store.counts().late_settlements, 1);
     assert_no_mismatches(&credit_store).await;
 }
 
@@ -127,7 +127,7 @@ async fn a_stopped_instance_leaves_no_lease(db: Database) {
     drop(admit(&credit_store, request(ada, 5)).await);
     assert_eq!(count_instances(&db).await, 1);
 
-    credit_store.drain(crate::credit_stores::LIMIT).await;
+    credit_store.drain(crate::credit_stores::TIME_LIMIT).await;
     tasks.close();
     tasks.wait().await;
 
@@ -146,7 +146,7 @@ async fn instances_count_the_live_ones(db: Database) {
     assert_eq!(*staying_store.instances().get(), 2);
     assert_eq!(*leaving_store.instances().get(), 2);
 
-    leaving_store.drain(crate::credit_stores::LIMIT).await;
+    leaving_store.drain(crate::credit_stores::TIME_LIMIT).await;
     leaving.close();
     leaving.wait().await;
     assert_eq!(staying_store.heartbeat().await.unwrap(), 1);
@@ -163,15 +163,15 @@ async fn a_dead_instance_is_not_counted(db: Database) {
         (credit_instances::id.eq(id), credit_instances::alive_until.eq(soon))
     };
     let leases = [lease(1), lease(2)];
-    let inserted: Result<usize, DbError> = on_conn!(db.writer(), |conn| {
-        let mut inserted = 0;
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| {
+        let mut inserted_rows = 0;
         for lease in leases {
-            inserted +=
+            inserted_rows +=
                 diesel::insert_into(credit_instances::table).values(lease).execute(conn).await?;
         }
-        inserted
+        inserted_rows
     });
-    assert_eq!(inserted.unwrap(), 2);
+    assert_eq!(result.unwrap(), 2);
     assert_eq!(credit_store.heartbeat().await.unwrap(), 1 + 2);
 
     kill_all(&db).await;

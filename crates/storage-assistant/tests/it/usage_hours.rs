@@ -9,7 +9,7 @@ use pia_storage::{Database, DatabaseKind};
 use pia_storage_assistant::SqlUsageSums;
 use tokio_util::task::TaskTracker;
 
-use crate::credit_stores::{LIMIT, execute, sign_up, start};
+use crate::credit_stores::{TIME_LIMIT, execute, sign_up, start};
 use crate::usage_log::record;
 
 pia_testkit::contract! {
@@ -85,7 +85,7 @@ async fn hours_have_the_sums_of_their_calls_and_count_each_user_once(db: Databas
     stores[0].record(repeated_call.clone());
     stores[0].record(repeated_call);
     for store in &stores {
-        assert_eq!(store.drain(LIMIT).await, 0);
+        assert_eq!(store.drain(TIME_LIMIT).await, 0);
         assert_eq!(store.failure_count(), 0);
     }
 
@@ -107,7 +107,7 @@ async fn hours_before_a_day_are_deleted(db: Database) {
     for (day, hour) in [(yesterday, 0), (yesterday, 23), (today, 0)] {
         store.record(call(day, hour, 0, user));
     }
-    store.drain(LIMIT).await;
+    store.drain(TIME_LIMIT).await;
 
     let sums = SqlUsageSums::new(db.clone());
     let first_count = sums.delete_hours(yesterday).await.unwrap();

@@ -12,7 +12,7 @@ use pia_storage_assistant::SqlCreditStore;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-use crate::credit_stores::{LIMIT, execute, sign_up};
+use crate::credit_stores::{TIME_LIMIT, execute, sign_up};
 
 pia_testkit::contract! {
     records_of_any_thread_are_written,
@@ -84,7 +84,7 @@ async fn records_of_any_thread_are_written(db: Database) {
             scope.spawn(|| (0..500).for_each(|_| log.record(record("gpt"))));
         }
     });
-    let lost_records = log.drain(LIMIT).await;
+    let lost_records = log.drain(TIME_LIMIT).await;
 
     assert_eq!(lost_records, 0);
     assert_eq!(log.written_count(), 2000);
@@ -98,7 +98,7 @@ async fn every_field_of_a_record_is_stored(db: Database) {
     sign_up(&db, record.user, Timestamp::UNIX_EPOCH).await;
 
     log.record(record.clone());
-    log.drain(LIMIT).await;
+    log.drain(TIME_LIMIT).await;
 
     let query = ai_usage::table
         .find(DbUid(record.id))
@@ -139,7 +139,7 @@ async fn usage_of_a_deleted_account_has_no_owner(db: Database) {
 
     log.record(owned.clone());
     log.record(orphaned.clone());
-    log.drain(LIMIT).await;
+    log.drain(TIME_LIMIT).await;
 
     let query = ai_usage::table.order(ai_usage::id).select((ai_usage::id, ai_usage::user_id));
     let owners: Result<Vec<(DbUid, DbUid)>, DbError> =
@@ -157,7 +157,7 @@ async fn a_record_added_twice_is_written_once(db: Database) {
     wait_until(|| log.waiting_count() == 0).await;
     log.record(record.clone());
     log.record(record);
-    let lost_records = log.drain(LIMIT).await;
+    let lost_records = log.drain(TIME_LIMIT).await;
 
     assert_eq!(lost_records, 0);
     assert_eq!(count_rows(&db).await, 1);
@@ -169,7 +169,7 @@ async fn the_name_of_a_model_may_be_anything(db: Database) {
     log.record(record("a\0b"));
     log.record(record(&"ü".repeat(10_000)));
     log.record(record(""));
-    let lost_records = log.drain(LIMIT).await;
+    let lost_records = log.drain(TIME_LIMIT).await;
 
     assert_eq!(lost_records, 0);
     assert_eq!(log.failure_count(), 0);
@@ -186,7 +186,7 @@ async fn records_added_during_an_outage_are_written_later(db: Database) {
     assert_eq!(log.written_count(), 0);
 
     execute(&db, "ALTER TABLE away RENAME TO ai_usage").await;
-    let lost_records = log.drain(LIMIT).await;
+    let lost_records = log.drain(TIME_LIMIT).await;
 
     assert_eq!(lost_records, 0);
     assert_eq!(count_rows(&db).await, 600);

@@ -11,7 +11,9 @@ use pia_storage::{Database, DatabaseKind};
 use pia_storage_assistant::SqlUsageSums;
 use tokio_util::task::TaskTracker;
 
-use crate::credit_stores::{LIMIT, default_group, execute, sign_up, start, wait_until_settled};
+use crate::credit_stores::{
+    TIME_LIMIT, default_group, execute, sign_up, start, wait_until_settled,
+};
 use crate::usage_log::record;
 
 pia_testkit::contract! {
@@ -116,7 +118,7 @@ async fn sums_of_concurrent_instances_equal_the_recorded_calls(db: Database) {
         }
     });
     for store in &stores {
-        assert_eq!(store.drain(LIMIT).await, 0);
+        assert_eq!(store.drain(TIME_LIMIT).await, 0);
         assert_eq!(store.failure_count(), 0);
     }
 
@@ -202,7 +204,7 @@ async fn a_call_that_is_recorded_twice_counts_once(db: Database) {
     store.record(call.clone());
     wait_until_settled(&store).await;
     store.record(call);
-    store.drain(LIMIT).await;
+    store.drain(TIME_LIMIT).await;
 
     let days = sums_by_name(&sums(&db, november(1, 2), UsageGrouping::Day).await);
     assert_eq!(days, [named_sum("2026-11-01", 1, 1000)]);
@@ -216,7 +218,7 @@ async fn a_day_ends_at_midnight_in_utc(db: Database) {
     store.record(at((FIRST_DAY + 10) * MICROS_PER_DAY - 1));
     store.record(at((FIRST_DAY + 10) * MICROS_PER_DAY));
     store.record(at((FIRST_DAY + 11) * MICROS_PER_DAY - 1));
-    store.drain(LIMIT).await;
+    store.drain(TIME_LIMIT).await;
 
     let days = sums_by_name(&sums(&db, november(1, 30), UsageGrouping::Day).await);
     assert_eq!(days, [named_sum("2026-11-10", 1, 1000), named_sum("2026-11-11", 2, 2 * 1000)]);
@@ -243,7 +245,7 @@ async fn durations_are_summed_with_the_number_of_calls_that_have_one(db: Databas
     // An instance of an earlier version counts a call without its duration.
     execute(&db, "UPDATE usage_by_group SET calls = calls + 1").await;
     store.record(of_duration(2001));
-    store.drain(LIMIT).await;
+    store.drain(TIME_LIMIT).await;
 
     let days = sums(&db, november(1, 1), UsageGrouping::Day).await;
     let details = days[0].details.unwrap();
@@ -261,7 +263,7 @@ async fn each_user_of_a_day_is_counted_once(db: Database) {
         store.record(call(day, user));
         wait_until_settled(&store).await;
     }
-    store.drain(LIMIT).await;
+    store.drain(TIME_LIMIT).await;
 
     let days = sums(&db, november(1, 30), UsageGrouping::Day).await;
     let groups = sums(&db, november(1, 30), UsageGrouping::Group).await;
@@ -273,7 +275,7 @@ async fn calls_of_no_account_belong_to_nobody(db: Database) {
     let store = start(&db, &TaskTracker::new());
 
     (0..3).for_each(|_| store.record(call(0, UserId::generate())));
-    let lost_records = store.drain(LIMIT).await;
+    let lost_records = store.drain(TIME_LIMIT).await;
 
     assert_eq!(lost_records, 0);
     assert_eq!(store.failure_count(), 0);
@@ -291,7 +293,7 @@ async fn lists_are_limited_and_name_groups_and_people(db: Database) {
         store.record(call(day, user));
     }
     store.record(UsageRecord { group: deleted_group, spent: Micros(1), ..call(0, bob) });
-    store.drain(LIMIT).await;
+    store.drain(TIME_LIMIT).await;
 
     let report = SqlUsageSums::new(db.clone());
     let users = report.sums(november(1, 30), UsageGrouping::User, None, 1).await.unwrap();
@@ -317,7 +319,7 @@ async fn users_are_paged_by_cost_calls_and_id(db: Database) {
     for (user, micros) in [(0, 1000), (1, 1000), (2, 500), (2, 500), (3, 2000)] {
         store.record(UsageRecord { spent: Micros(micros), ..call(0, users[user]) });
     }
-    store.drain(LIMIT).await;
+    store.drain(TIME_LIMIT).await;
     let report = SqlUsageSums::new(db.clone());
     let range = november(1, 30);
 
@@ -350,7 +352,7 @@ async fn sums_of_a_group_are_of_its_calls_and_members(db: Database) {
     store.record(call(0, users[0]));
     store.record(call(1, users[1]));
     store.record(UsageRecord { group: other_group, ..call(1, users[1]) });
-    store.drain(LIMIT).await;
+    store.drain(TIME_LIMIT).await;
     let report = SqlUsageSums::new(db.clone());
     let of_group = async |by: UsageGrouping, group: GroupId| {
         report.sums(november(1, 30), by, Some(group), 9).await.unwrap()
