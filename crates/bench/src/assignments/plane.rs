@@ -149,9 +149,9 @@ async fn create_user(db: &Database) -> Outcome<UserId> {
         accounts::created_at.eq(DbInstant(SystemClock.now())),
         accounts::role.eq("User"),
     ));
-    let inserted: Result<usize, DbError> =
+    let result: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    inserted?;
+    result?;
 
     Ok(user)
 }

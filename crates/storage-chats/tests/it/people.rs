@@ -35,9 +35,9 @@ pub(crate) async fn create_person(db: &Database) -> UserId {
         accounts::created_at.eq(DbInstant(at(0))),
         accounts::role.eq("User"),
     ));
-    let inserted: Result<usize, DbError> =
+    let result: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| account.execute(conn).await?);
-    inserted.unwrap();
+    result.unwrap();
     user
 }
 

@@ -82,9 +82,8 @@ async fn set_used(db: &Database, device: &DeviceEntry, second: i64) {
     let at = DbInstant(Timestamp::from_micros(second * 1_000_000));
     let row = devices::table.find(DbUid(device.row.0));
     let update = diesel::update(row).set(devices::seen_at.eq(at));
-    let updated: Result<usize, DbError> =
-        on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    assert_eq!(updated.unwrap(), 1);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(result.unwrap(), 1);
 }
 
 /// Returns the names of all devices, which are loaded one by one.
@@ -131,9 +130,9 @@ async fn a_page_after_a_changed_or_deleted_device_begins_at_its_position(db: Dat
     set_used(&db, &beta, 9).await;
     assert_eq!(rest(&by_use).await, ["DESKTOP-Alpha", "DESKTOP-beta"]);
     let row = devices::table.find(DbUid(beta.row.0));
-    let deleted: Result<usize, DbError> =
+    let result: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| diesel::delete(row).execute(conn).await?);
-    assert_eq!(deleted.unwrap(), 1);
+    assert_eq!(result.unwrap(), 1);
     assert_eq!(rest(&by_use).await, ["DESKTOP-Alpha"]);
     assert_eq!(rest(&by_name).await, ["DESKTOP-gamma"]);
 }

@@ -118,8 +118,8 @@ async fn active_administrators_with_only_a_password_are_counted(db: Database) {
     deactivate(&db, create_admin(&db, "deactivated@example.org").await).await;
     let of_provider = accounts::table.find(DbUid(create_admin(&db, "entra@example.org").await.0));
     let update = diesel::update(of_provider).set(accounts::provider.eq("entraid"));
-    let moved: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    assert_eq!(moved.unwrap(), 1);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(result.unwrap(), 1);
 
     let previous_count = roles.count_admins_without_factor().await.unwrap();
     create_admin(&db, "password@example.org").await;

@@ -50,16 +50,16 @@ async fn create_older_account(db: &Database, email: &str) -> UserId {
     let user = create_person(db, &format!("{}@example.org", UserId::generate())).await;
     let before = (accounts::email.eq(email), accounts::email_folded.eq(email.to_lowercase()));
     let update = diesel::update(accounts::table.find(DbUid(user.0))).set(before);
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(result.unwrap(), 1);
     user
 }
 
 async fn load_address(db: &Database, user: UserId) -> (String, String) {
     let row = accounts::table.find(DbUid(user.0)).select((accounts::email, accounts::email_folded));
-    let found: Result<(String, String), DbError> =
+    let result: Result<(String, String), DbError> =
         on_conn!(db.reader(), |conn| row.first(conn).await?);
-    found.unwrap()
+    result.unwrap()
 }
 
 async fn both_forms_of_a_domain_are_equal(db: Database) {
@@ -198,9 +198,9 @@ async fn an_older_invitation_is_valid_for_its_address(db: Database) {
 
     let update = diesel::update(invitations::table.find(DbUid(id.0)))
         .set(invitations::email_folded.eq(TYPED));
-    let changed: Result<usize, DbError> =
+    let update_result: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    assert_eq!(changed.unwrap(), 1);
+    assert_eq!(update_result.unwrap(), 1);
 
     let result = SqlAddresses::new(db.clone()).fold().await.unwrap();
 

@@ -193,9 +193,9 @@ async fn a_key_with_unknown_scopes_is_rejected(db: Database) {
 
     let newer = diesel::update(api_keys::table.find(DbUid(key_ref.key.0)))
         .set(api_keys::scopes.eq("ai some-of-it"));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| newer.execute(conn).await?);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| newer.execute(conn).await?);
 
-    assert_eq!(done.unwrap(), 1);
+    assert_eq!(result.unwrap(), 1);
     assert_eq!(scope(&db, key_ref, 1).await, None);
 }
 

@@ -69,8 +69,9 @@ pub(crate) async fn enable(db: &Database, user: UserId) {
 /// Deletes a session without side effects.
 async fn end(db: &Database, session: SessionId) {
     let session = diesel::delete(sessions::table.find(DbUid(session.0)));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| session.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| session.execute(conn).await?);
+    assert_eq!(result.unwrap(), 1);
 }
 
 async fn begin_session(db: &Database, user: UserId, token: u8) -> SessionId {

@@ -64,8 +64,8 @@ async fn add_app_password(db: &Database, user: UserId) -> AppPasswordId {
         app_passwords::created_at.eq(DbInstant(START)),
     );
     let insert = diesel::insert_into(app_passwords::table).values(row);
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    assert_eq!(result.unwrap(), 1);
     id
 }
 

@@ -74,11 +74,11 @@ async fn verified_at(db: &Database, user: UserId) -> Option<Timestamp> {
 
 /// Returns the number of tokens and emails.
 async fn rows(db: &Database) -> (i64, i64) {
-    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| {
         let tokens = mailed_tokens::table.count().get_result(conn).await?;
         (tokens, mails::table.count().get_result(conn).await?)
     });
-    found.unwrap()
+    result.unwrap()
 }
 
 async fn a_token_has_an_owner_until_it_expires(db: Database) {

@@ -125,19 +125,19 @@ async fn add_app_password(db: &Database, user: UserId) {
         app_passwords::created_at.eq(DbInstant(START)),
     );
     let insert = diesel::insert_into(app_passwords::table).values(row);
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
 
-    assert_eq!(done.unwrap(), 1);
+    assert_eq!(result.unwrap(), 1);
 }
 
 /// Returns the number of tokens, emails and app passwords.
 async fn rows(db: &Database) -> [i64; 3] {
-    let found: Result<_, DbError> = on_conn!(db.reader(), |conn| {
+    let result: Result<_, DbError> = on_conn!(db.reader(), |conn| {
         let tokens = mailed_tokens::table.count().get_result(conn).await?;
         let emails = mails::table.count().get_result(conn).await?;
         [tokens, emails, app_passwords::table.count().get_result(conn).await?]
     });
-    found.unwrap()
+    result.unwrap()
 }
 
 async fn a_reset_replaces_the_password_and_ends_every_session(db: Database) {
@@ -261,8 +261,9 @@ async fn a_reset_sets_no_password_on_an_account_without_one(db: Database) {
     let (user, passwords) = create_user_with_token(&db).await;
     let without = diesel::update(accounts::table.find(DbUid(user.0)))
         .set(accounts::password_hash.eq(None::<String>));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| without.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| without.execute(conn).await?);
+    assert_eq!(result.unwrap(), 1);
     let session = begin_session(&db, user, 101).await;
 
     assert!(!passwords.reset(reset(user, 1, "second")).await.unwrap());

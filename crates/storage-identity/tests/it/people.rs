@@ -100,14 +100,14 @@ pub(crate) async fn create_person(db: &Database, email: &str) -> UserId {
 pub(crate) async fn deactivate(db: &Database, user: UserId) {
     let update = diesel::update(accounts::table.find(DbUid(user.0)))
         .set(accounts::deactivated_at.eq(DbInstant(START)));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(result.unwrap(), 1);
 }
 
 pub(crate) async fn remove(db: &Database, user: UserId) {
     let delete = diesel::delete(accounts::table.find(DbUid(user.0)));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
+    assert_eq!(result.unwrap(), 1);
 }
 
 /// Returns the number of audit entries of this user with this action.

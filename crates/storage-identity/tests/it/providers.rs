@@ -114,17 +114,18 @@ async fn a_sign_in_is_stored_encrypted(db: Database) {
     put(&db, second_state).await;
 
     let rows = provider_flows::table.select(provider_flows::sealed);
-    let loaded: Result<Vec<Vec<u8>>, DbError> =
+    let result: Result<Vec<Vec<u8>>, DbError> =
         on_conn!(db.reader(), |conn| rows.load(conn).await?);
-    let sealed_flows = loaded.unwrap();
+    let sealed_flows = result.unwrap();
 
     assert_eq!(sealed_flows.len(), 2);
     assert!(!sealed_flows.concat().windows(6).any(|it| it == b"canary"));
     // A sealed value that is moved to another row cannot be opened there.
     let stolen = sealed_flows[0].clone();
     let update = diesel::update(provider_flows::table).set(provider_flows::sealed.eq(stolen));
-    let moved: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    assert_eq!(moved.unwrap(), 2);
+    let update_result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(update_result.unwrap(), 2);
 
     let flows = SqlProviderFlows::new(db);
     let opened = [

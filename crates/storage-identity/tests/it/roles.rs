@@ -221,24 +221,24 @@ async fn insert_pending(db: &Database, user: UserId, hash: u8) {
         sign_in_codes::challenge.eq(hash),
         sign_in_codes::expires_at.eq(end),
     ));
-    let done: Result<(), DbError> = on_conn!(db.writer(), |conn| {
+    let result: Result<(), DbError> = on_conn!(db.writer(), |conn| {
         link.execute(conn).await?;
         challenge.execute(conn).await?;
         code.execute(conn).await?;
     });
-    done.unwrap();
+    result.unwrap();
 }
 
 /// Returns the number of links, challenges and codes.
 async fn pending(db: &Database) -> [i64; 3] {
-    let found: Result<[i64; 3], DbError> = on_conn!(db.reader(), |conn| {
+    let result: Result<[i64; 3], DbError> = on_conn!(db.reader(), |conn| {
         [
             mailed_tokens::table.count().get_result(conn).await?,
             passkey_challenges::table.count().get_result(conn).await?,
             sign_in_codes::table.count().get_result(conn).await?,
         ]
     });
-    found.unwrap()
+    result.unwrap()
 }
 
 async fn deactivation_deletes_pending_links_codes_and_challenges(db: Database) {

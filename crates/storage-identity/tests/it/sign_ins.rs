@@ -58,8 +58,8 @@ fn only(mut entries: Vec<SignInEntry>) -> SignInEntry {
 /// Returns the number of recorded attempts of all accounts.
 async fn count_recorded(db: &Database) -> i64 {
     let all = sign_ins::table.count();
-    let found: Result<i64, DbError> = on_conn!(db.reader(), |conn| all.get_result(conn).await?);
-    found.unwrap()
+    let result: Result<i64, DbError> = on_conn!(db.reader(), |conn| all.get_result(conn).await?);
+    result.unwrap()
 }
 
 /// Returns the subject of each entry of a failure, in order.
@@ -69,9 +69,9 @@ async fn audited_subjects(db: &Database) -> Vec<Option<DbUid>> {
         .filter(audit_entries::action.eq("failed"))
         .order(audit_entries::id)
         .select(audit_identities::user_id);
-    let found: Result<Vec<Option<DbUid>>, DbError> =
+    let result: Result<Vec<Option<DbUid>>, DbError> =
         on_conn!(db.reader(), |conn| failures.load(conn).await?);
-    found.unwrap()
+    result.unwrap()
 }
 
 async fn a_sign_in_is_stored_longer_than_its_session(db: Database) {

@@ -179,9 +179,8 @@ async fn a_page_after_a_changed_document_begins_at_its_previous_position(db: Dat
 async fn set_retrievals(db: &Database, document: DocumentId, count: i64) {
     let row = knowledge_documents::table.find(DbUid(document.0));
     let update = diesel::update(row).set(knowledge_documents::retrieval_count.eq(count));
-    let updated: Result<usize, DbError> =
-        on_conn!(db.writer(), |conn| update.execute(conn).await?);
-    assert_eq!(updated.unwrap(), 1);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| update.execute(conn).await?);
+    assert_eq!(result.unwrap(), 1);
 }
 
 async fn documents_are_selected_by_text_and_state(db: Database) {

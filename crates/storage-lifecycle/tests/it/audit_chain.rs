@@ -99,10 +99,10 @@ async fn each_entry_is_chained_once_by_concurrent_calls(db: Database) {
 async fn only_the_position_of_an_entry_can_be_set_once(db: Database) {
     write(&db, &[entry(None, Some(UserId::generate()), 0)]).await;
     let refuses = async |sql: &str| {
-        let done: Result<(), DbError> = on_conn!(db.writer(), |conn| {
+        let result: Result<(), DbError> = on_conn!(db.writer(), |conn| {
             diesel_async::SimpleAsyncConnection::batch_execute(conn, sql).await?;
         });
-        assert!(done.is_err(), "{sql}");
+        assert!(result.is_err(), "{sql}");
     };
 
     refuses("UPDATE audit_entries SET action = 'other'").await;

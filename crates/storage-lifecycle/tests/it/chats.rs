@@ -36,8 +36,8 @@ async fn store_chat(db: &Database, user: UserId, number: u128, document: Option<
         chats::size.eq(i32::try_from(document.map_or(0, str::len)).unwrap()),
         chats::body.eq(body),
     ));
-    let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
-    assert_eq!(done.unwrap(), 1);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
+    assert_eq!(result.unwrap(), 1);
 }
 
 /// Chats that were exported page after page.

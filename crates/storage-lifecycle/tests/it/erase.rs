@@ -291,8 +291,9 @@ async fn usage_by_hour_stays_under_a_pseudonym(db: Database) {
             usage_by_hour::spent_micros.eq(0),
             usage_by_hour::duration_millis.eq(0),
         ));
-        let done: Result<usize, DbError> = on_conn!(db.writer(), |conn| row.execute(conn).await?);
-        done.unwrap();
+        let result: Result<usize, DbError> =
+            on_conn!(db.writer(), |conn| row.execute(conn).await?);
+        result.unwrap();
     }
 
     SqlEraser::new(db.clone()).erase(erasure_of(ada)).await.unwrap();

@@ -84,10 +84,10 @@ async fn members_are_paged_by_role_and_status(db: Database) {
     let ids = [users[1], users[4]].map(|it| DbUid(it.0));
     let deactivated = diesel::update(accounts::table.filter(accounts::id.eq_any(ids)));
     let deactivated = deactivated.set(accounts::deactivated_at.eq(DbInstant(START)));
-    let changed: Result<usize, DbError> = on_conn!(db.writer(), |conn| {
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| {
         is_admin.execute(conn).await? + deactivated.execute(conn).await?
     });
-    assert_eq!(changed.unwrap(), 3);
+    assert_eq!(result.unwrap(), 3);
 
     for (order, expected) in [
         (MemberOrder::Role, [3, 0, 1, 2, 4]),
@@ -133,9 +133,9 @@ async fn a_page_after_a_deleted_account_begins_at_its_position(db: Database) {
     }
     for user in [users[0], users[3]] {
         let account = accounts::table.find(DbUid(user.0));
-        let deleted: Result<usize, DbError> =
+        let result: Result<usize, DbError> =
             on_conn!(db.writer(), |conn| diesel::delete(account).execute(conn).await?);
-        assert_eq!(deleted.unwrap(), 1);
+        assert_eq!(result.unwrap(), 1);
     }
 
     for ((order, expected), cursor) in orders.into_iter().zip(cursors) {
@@ -188,10 +188,9 @@ async fn add_session(db: &Database, user: UserId, used_at: Timestamp) {
         sessions::method.eq("password"),
     );
     let insert = diesel::insert_into(sessions::table).values(row);
-    let inserted: Result<usize, DbError> =
-        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
 
-    assert_eq!(inserted.unwrap(), 1);
+    assert_eq!(result.unwrap(), 1);
 }
 
 async fn members_are_selected_by_role_state_and_factor(db: Database) {
@@ -206,12 +205,12 @@ async fn members_are_selected_by_role_state_and_factor(db: Database) {
         diesel::update(accounts::table.find(DbUid(provider.0))).set(accounts::provider.eq("oidc"));
     let deactivated_at = accounts::deactivated_at.eq(DbInstant(START));
     let deactivated = diesel::update(accounts::table.find(DbUid(gone.0))).set(deactivated_at);
-    let changed: Result<usize, DbError> = on_conn!(db.writer(), |conn| {
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| {
         is_admin.execute(conn).await?
             + of_provider.execute(conn).await?
             + deactivated.execute(conn).await?
     });
-    assert_eq!(changed.unwrap(), 3);
+    assert_eq!(result.unwrap(), 3);
 
     let all = MemberFilter { order: MemberOrder::Email, ..MemberFilter::default() };
     let role = |it: &str| MemberFilter { role: Some(it.to_owned()), ..all.clone() };
@@ -244,10 +243,9 @@ async fn enrol(db: &Database, user: UserId, enabled_at: Option<DbInstant>) {
         totp_factors::last_step.eq(0_i64),
     );
     let insert = diesel::insert_into(totp_factors::table).values(row);
-    let inserted: Result<usize, DbError> =
-        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
 
-    assert_eq!(inserted.unwrap(), 1);
+    assert_eq!(result.unwrap(), 1);
 }
 
 /// Stores a passkey of an account, as a second factor.
@@ -262,10 +260,9 @@ async fn add_passkey(db: &Database, user: UserId) {
         passkeys::created_at.eq(DbInstant(START)),
     );
     let insert = diesel::insert_into(passkeys::table).values(row);
-    let inserted: Result<usize, DbError> =
-        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
 
-    assert_eq!(inserted.unwrap(), 1);
+    assert_eq!(result.unwrap(), 1);
 }
 
 /// Stores accounts in the order of their addresses.

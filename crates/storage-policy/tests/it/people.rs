@@ -62,9 +62,8 @@ pub(crate) async fn create_account_at(db: &Database, user: UserId, at: Timestamp
         accounts::created_at.eq(DbInstant(at)),
     );
     let insert = diesel::insert_into(accounts::table).values(row);
-    let inserted: Result<usize, DbError> =
-        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
-    assert_eq!(inserted.unwrap(), 1);
+    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    assert_eq!(result.unwrap(), 1);
     user
 }
 

@@ -108,14 +108,14 @@ async fn an_anonymous_actor_belongs_to_the_subject(db: Database) {
 async fn entries_are_never_changed(db: Database) {
     write(&db, SideEffects::audit(AT, UserId::generate(), "made")).await;
 
-    let changed: Result<usize, DbError> = async {
+    let result: Result<usize, DbError> = async {
         let update = diesel::update(audit_entries::table).set(audit_entries::action.eq("other"));
         on_conn!(db.writer(), |conn| update.execute(conn).await?)
     }
     .await;
 
-    let refused = changed.unwrap_err();
-    let reason = std::error::Error::source(&refused).unwrap().to_string();
+    let error = result.unwrap_err();
+    let reason = std::error::Error::source(&error).unwrap().to_string();
     assert!(reason.contains("audit entries are never changed"), "{reason}");
 }
 
