@@ -269,8 +269,8 @@ impl RunStore for SqlAssignments {
             return Ok(0);
         }
 
-        let delete = diesel::delete(assignments::table.filter(assignments::id.eq_any(ids)));
-        Ok(on_conn!(self.all_rows.writer(), |conn| delete.execute(conn).await?)?)
+        let deletion = diesel::delete(assignments::table.filter(assignments::id.eq_any(ids)));
+        Ok(on_conn!(self.all_rows.writer(), |conn| deletion.execute(conn).await?)?)
     }
 
     async fn count_queue(&self) -> Result<QueueState, Unavailable> {

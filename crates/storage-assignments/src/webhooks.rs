@@ -58,13 +58,14 @@ impl SqlWebhooks {
     ) -> Result<Option<ClaimedRow>, DbError> {
         in_tx!(self.db, async |conn| -> Result<Option<ClaimedRow>, DbError> {
             let delivery = webhook_deliveries::table.find(id);
-            let claim_update = diesel::update(delivery.filter(webhook_deliveries::next_at.le(now)))
+            let claimed_rows = diesel::update(delivery.filter(webhook_deliveries::next_at.le(now)))
                 .set((
                     webhook_deliveries::next_at.eq(until),
                     webhook_deliveries::attempts.eq(webhook_deliveries::attempts + 1),
-                ));
-
-            if claim_update.execute(conn).await? == 0 {
+                ))
+                .execute(conn)
+                .await?;
+            if claimed_rows == 0 {
                 return Ok(None);
             }
 
@@ -98,8 +99,9 @@ impl WebhookStore for SqlWebhooks {
         let url = webhook.map(|it| it.url);
         in_tx!(self.db, async |conn| {
             let columns = (operators::webhook_url.eq(&url), operators::webhook_secret.eq(&secret));
-            let update = diesel::update(operators::table.find(id)).set(columns);
-            if update.execute(conn).await? == 0 {
+            let updated_rows =
+                diesel::update(operators::table.find(id)).set(columns).execute(conn).await?;
+            if updated_rows == 0 {
                 return Ok(false);
             }
 
@@ -174,8 +176,8 @@ impl WebhookStore for SqlWebhooks {
 
     async fn sweep(&self, before: Timestamp) -> Result<(), Unavailable> {
         let is_old = webhook_deliveries::created_at.lt(DbInstant(before));
-        let delete = diesel::delete(webhook_deliveries::table.filter(is_old));
-        on_conn!(self.db.writer(), |conn| delete.execute(conn).await?)?;
+        let deletion = diesel::delete(webhook_deliveries::table.filter(is_old));
+        on_conn!(self.db.writer(), |conn| deletion.execute(conn).await?)?;
         Ok(())
     }
 }

@@ -74,9 +74,9 @@ impl Lease {
     /// Ends the lease: any instance may release the remaining reservations.
     pub(crate) async fn end(&self, db: &Database) -> Result<(), DbError> {
         *self.renewed_at.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        let row = diesel::delete(credit_instances::table.find(DbUid(self.instance)));
+        let deletion = diesel::delete(credit_instances::table.find(DbUid(self.instance)));
         on_conn!(db.writer(), |conn| {
-            row.execute(conn).await?;
+            deletion.execute(conn).await?;
         })?;
         Ok(())
     }

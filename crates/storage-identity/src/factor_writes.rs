@@ -70,8 +70,11 @@ connection_trait! {
                 VerifiedProof::Code(step) => {
                     // Each code is valid once: its step becomes the last one used.
                     let unused_step = enabled_factor.filter(last_step.lt(step.0));
-                    let step_update = diesel::update(unused_step).set(last_step.eq(step.0));
-                    Ok(step_update.execute(self).await? == 1)
+                    let updated_rows = diesel::update(unused_step)
+                        .set(last_step.eq(step.0))
+                        .execute(self)
+                        .await?;
+                    Ok(updated_rows == 1)
                 }
                 VerifiedProof::RecoveryCode(hash) => {
                     // Codes exist only while a factor is on.

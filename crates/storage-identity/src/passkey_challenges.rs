@@ -92,8 +92,8 @@ impl PasskeyChallenges for SqlPasskeyChallenges {
 
     async fn open_sign_in(&self, challenge: NewPasskeyChallenge) -> Result<(), Unavailable> {
         let row = NewRow::from_challenge(&challenge, None);
-        let insert = diesel::insert_into(challenges::table).values(row);
-        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?)?;
+        let insertion = diesel::insert_into(challenges::table).values(row);
+        on_conn!(self.db.writer(), |conn| insertion.execute(conn).await?)?;
         Ok(())
     }
 

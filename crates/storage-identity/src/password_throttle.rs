@@ -120,8 +120,7 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
     }
 
     async fn clear(&self, key: &str) -> Result<(), Unavailable> {
-        let delete = diesel::delete(guesses::table.find(key.to_owned()));
-        self.db.count(delete).await?;
+        self.db.count(diesel::delete(guesses::table.find(key.to_owned()))).await?;
         Ok(())
     }
 

@@ -38,8 +38,11 @@ connection_trait! {
                 accounts::password_hash.is_not_null().or(is_first.into_sql::<Bool>());
             let epoch = accounts::credentials_epoch;
             let new_password = (accounts::password_hash.eq(hash), epoch.eq(epoch + 1));
-            let update = diesel::update(account.filter(may_have_password)).set(new_password);
-            Ok(update.execute(self).await? == 1)
+            let updated_rows = diesel::update(account.filter(may_have_password))
+                .set(new_password)
+                .execute(self)
+                .await?;
+            Ok(updated_rows == 1)
         }
 
         /// Deletes everything pending that was authorised with the previous

@@ -38,8 +38,8 @@ impl ProviderFlows for SqlProviderFlows {
             flows::sealed.eq(sealed_flow),
             expires_at.eq(DbInstant(new.expires_at)),
         );
-        let insert = diesel::insert_into(flows::table).values(row);
-        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?)?;
+        let insertion = diesel::insert_into(flows::table).values(row);
+        on_conn!(self.db.writer(), |conn| insertion.execute(conn).await?)?;
 
         Ok(())
     }

@@ -101,8 +101,9 @@ impl RoleStore for SqlRoles {
                 return Ok(RoleChangeOutcome::AdminsTaken);
             }
 
-            let update = diesel::update(account).set(accounts::role.eq(role.name()));
-            if update.execute(conn).await? == 0 {
+            let updated_rows =
+                diesel::update(account).set(accounts::role.eq(role.name())).execute(conn).await?;
+            if updated_rows == 0 {
                 return Ok(RoleChangeOutcome::Unknown);
             }
 
@@ -178,7 +179,6 @@ connection_trait! {
         ) -> Result<DeactivationOutcome, DbError> {
             self.take_turn().await?;
             let id = DbUid(user.0);
-            let at = DbInstant(at);
             let account = accounts::table.find(id);
             let row: Option<MemberRow> =
                 account.select(MemberRow::as_select()).first(self).await.optional()?;
@@ -194,8 +194,11 @@ connection_trait! {
 
             // The account first: a concurrent start of a session either locks it
             // before, and is ended here, or does so after, and is refused.
-            let update = diesel::update(account).set(accounts::deactivated_at.eq(at));
-            if update.execute(self).await? == 0 {
+            let updated_rows = diesel::update(account)
+                .set(accounts::deactivated_at.eq(DbInstant(at)))
+                .execute(self)
+                .await?;
+            if updated_rows == 0 {
                 return Ok(DeactivationOutcome::Unknown);
             }
 
@@ -233,9 +236,11 @@ connection_trait! {
         /// start included. Returns whether the account exists.
         async fn outdate_sign_ins(&mut self, user: UserId) -> Result<bool, DbError> {
             let epoch = accounts::credentials_epoch;
-            let update = diesel::update(accounts::table.find(DbUid(user.0)))
-                .set(epoch.eq(epoch + 1));
-            if update.execute(self).await? == 0 {
+            let updated_rows = diesel::update(accounts::table.find(DbUid(user.0)))
+                .set(epoch.eq(epoch + 1))
+                .execute(self)
+                .await?;
+            if updated_rows == 0 {
                 return Ok(false);
             }
             self.end_sign_ins(user).await?;

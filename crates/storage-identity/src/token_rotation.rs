@@ -55,9 +55,11 @@ connection_trait! {
             let unspent_token = refresh_tokens::table
                 .find(token.hash.0.to_vec())
                 .filter(refresh_tokens::spent_at.is_null());
-            let spend_update = diesel::update(unspent_token)
-                .set(refresh_tokens::spent_at.eq(DbInstant(token.at)));
-            if spend_update.execute(self).await? == 0 {
+            let spent_rows = diesel::update(unspent_token)
+                .set(refresh_tokens::spent_at.eq(DbInstant(token.at)))
+                .execute(self)
+                .await?;
+            if spent_rows == 0 {
                 return Ok(false);
             }
 

@@ -171,8 +171,12 @@ impl BaseStore for SqlKnowledgeBases {
             if let Some(quota) = conn.exceeded_bases(&[(owner, id)], None, defaults.bases).await? {
                 return Ok(quota_outcome(quota));
             }
-            let insert = diesel::insert_into(knowledge_bases::table).values(row.clone());
-            if insert.on_conflict_do_nothing().execute(conn).await? == 0 {
+            let inserted_rows = diesel::insert_into(knowledge_bases::table)
+                .values(row.clone())
+                .on_conflict_do_nothing()
+                .execute(conn)
+                .await?;
+            if inserted_rows == 0 {
                 return Ok(BaseChangeOutcome::NameTaken);
             }
             conn.write_effects(&self.db, &effects).await?;

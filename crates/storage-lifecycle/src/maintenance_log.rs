@@ -33,12 +33,12 @@ impl MaintenanceLog for SqlMaintenanceLog {
         at: Timestamp,
     ) -> Result<(), Unavailable> {
         let run = (last_started_at.eq(DbInstant(at)), column_instance.eq(instance));
-        let insert = diesel::insert_into(maintenance_runs::table)
+        let upsert = diesel::insert_into(maintenance_runs::table)
             .values((name.eq(task.name()), run))
             .on_conflict(name)
             .do_update()
             .set(run);
-        on_conn!(self.db.writer(), |conn| insert.execute(conn).await?)?;
+        on_conn!(self.db.writer(), |conn| upsert.execute(conn).await?)?;
         Ok(())
     }
 

@@ -170,8 +170,11 @@ impl MailQueueStore for SqlMailQueue {
     ) -> Result<bool, Unavailable> {
         Ok(in_tx!(&self.db, async |conn| -> Result<bool, DbError> {
             let waiting = failed_at.is_null().and(is_unclaimed!(now));
-            let update = diesel::update(mails::table.find(DbUid(mail.0)).filter(waiting));
-            if update.set(due_at.eq(DbInstant(now))).execute(conn).await? == 0 {
+            let updated_rows = diesel::update(mails::table.find(DbUid(mail.0)).filter(waiting))
+                .set(due_at.eq(DbInstant(now)))
+                .execute(conn)
+                .await?;
+            if updated_rows == 0 {
                 return Ok(false);
             }
             conn.write_effects(&self.db, &effects).await?;
@@ -187,10 +190,9 @@ impl MailQueueStore for SqlMailQueue {
     ) -> Result<bool, Unavailable> {
         Ok(in_tx!(&self.db, async |conn| -> Result<bool, DbError> {
             let unclaimed = mails::table.find(DbUid(mail.0)).filter(is_unclaimed!(now));
-            let deleted = diesel::delete(unclaimed).returning(letter);
-            let Some(template) = deleted.get_result::<String>(conn).await.optional()? else {
-                return Ok(false);
-            };
+            let template: Option<String> =
+                diesel::delete(unclaimed).returning(letter).get_result(conn).await.optional()?;
+            let Some(template) = template else { return Ok(false) };
             let before = BTreeMap::from([("email", template)]);
             let recorded_effects = effects.with_changes(Some(&before), None);
             conn.write_effects(&self.db, &recorded_effects).await?;

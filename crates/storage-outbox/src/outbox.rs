@@ -183,8 +183,8 @@ impl Outbox for SqlOutbox {
     async fn sweep(&self, before: Timestamp) -> Result<u64, Unavailable> {
         let deadline = DbInstant(before);
         let is_unsent = failed_at.is_null().and(queued_at.le(deadline));
-        let delete = diesel::delete(mails::table.filter(failed_at.le(deadline).or(is_unsent)));
-        Ok((on_conn!(self.db.writer(), |conn| delete.execute(conn).await?)?) as u64)
+        let deletion = diesel::delete(mails::table.filter(failed_at.le(deadline).or(is_unsent)));
+        Ok((on_conn!(self.db.writer(), |conn| deletion.execute(conn).await?)?) as u64)
     }
 }
 

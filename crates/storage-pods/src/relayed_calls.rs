@@ -92,7 +92,7 @@ impl RelayedCalls {
             request.into_sql::<Binary>(),
         ));
 
-        let insert = diesel::insert_into(pod_calls::table).values(row).into_columns((
+        let insertion = diesel::insert_into(pod_calls::table).values(row).into_columns((
             pod_calls::id,
             pod_calls::pod_id,
             pod_calls::expires_at,
@@ -100,7 +100,7 @@ impl RelayedCalls {
             pod_calls::request,
         ));
 
-        Ok(self.write(insert).await?)
+        Ok(self.write(insertion).await?)
     }
 
     /// Claims calls of pods that nobody has claimed.

@@ -31,18 +31,26 @@ impl SqlSalts {
     }
 
     async fn insert_or_load(&self, person: UserId, fresh: &Salt) -> Result<Option<Salt>, DbError> {
-        let person = DbUid(person.0);
-        let row = (person_salts::user_id.eq(person), person_salts::salt.eq(&fresh.0[..]));
+        let user_id = DbUid(person.0);
+        let row = (person_salts::user_id.eq(user_id), person_salts::salt.eq(&fresh.0[..]));
         in_tx!(self.db, async |conn| -> Result<Option<Salt>, DbError> {
             // Locked, so that the account is not deleted meanwhile.
-            let account = diesel::update(accounts::table.find(person));
-            if account.set(accounts::provider.eq(accounts::provider)).execute(conn).await? == 0 {
+            let locked_rows = diesel::update(accounts::table.find(user_id))
+                .set(accounts::provider.eq(accounts::provider))
+                .execute(conn)
+                .await?;
+            if locked_rows == 0 {
                 return Ok(None);
             }
-            let insert = diesel::insert_into(person_salts::table).values(row);
-            insert.on_conflict_do_nothing().execute(conn).await?;
-            let stored = person_salts::table.find(person).select(person_salts::salt);
-            Ok(Some(parse_salt(stored.first(conn).await?)?))
+
+            diesel::insert_into(person_salts::table)
+                .values(row)
+                .on_conflict_do_nothing()
+                .execute(conn)
+                .await?;
+            let salt: Vec<u8> =
+                person_salts::table.find(user_id).select(person_salts::salt).first(conn).await?;
+            Ok(Some(parse_salt(salt)?))
         })
     }
 }

@@ -225,14 +225,15 @@ async fn members_of_two_groups_do_not_deadlock(db: Database) {
     let tasks = TaskTracker::new();
     let stores = [start(&db, &tasks), start(&db, &tasks), start(&db, &tasks)];
     let other_group = GroupId::generate();
-    let insert = diesel::insert_into(user_groups::table).values((
+    let insertion = diesel::insert_into(user_groups::table).values((
         user_groups::id.eq(DbUid(other_group.0)),
         user_groups::name.eq("Other"),
         user_groups::name_folded.eq("other"),
         user_groups::is_default.eq(false),
         user_groups::created_at.eq(DbInstant(Timestamp::UNIX_EPOCH)),
     ));
-    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insertion.execute(conn).await?);
     result.unwrap();
 
     let mut members = Vec::new();

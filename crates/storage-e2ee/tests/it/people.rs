@@ -128,9 +128,9 @@ impl Person {
     }
 
     pub(crate) async fn leave(&self) {
-        let delete = diesel::delete(accounts::table.find(DbUid(self.user.0)));
+        let deletion = diesel::delete(accounts::table.find(DbUid(self.user.0)));
         let count: Result<usize, DbError> =
-            on_conn!(self.db.writer(), |conn| delete.execute(conn).await?);
+            on_conn!(self.db.writer(), |conn| deletion.execute(conn).await?);
         assert_eq!(count.unwrap(), 1);
     }
 }
@@ -183,7 +183,8 @@ async fn insert(db: &Database, user: UserId) {
         accounts::customer_type.eq(0),
         accounts::created_at.eq(DbInstant(START)),
     );
-    let insert = diesel::insert_into(accounts::table).values(row);
-    let count: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let insertion = diesel::insert_into(accounts::table).values(row);
+    let count: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insertion.execute(conn).await?);
     assert_eq!(count.unwrap(), 1);
 }

@@ -131,9 +131,11 @@ async fn lock_unchanged(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResu
 /// false if it was deleted.
 async fn use_app_password(mut conn: &AsyncPostgres, new: &NewSession) -> QueryResult<bool> {
     let Some(id) = new.app_password else { return Ok(true) };
-    let update = diesel::update(app_passwords::table.find(DbUid(id.0)))
-        .set(app_passwords::used_at.eq(DbInstant(new.at)));
-    Ok(update.execute(&mut conn).await? == 1)
+    let updated_rows = diesel::update(app_passwords::table.find(DbUid(id.0)))
+        .set(app_passwords::used_at.eq(DbInstant(new.at)))
+        .execute(&mut conn)
+        .await?;
+    Ok(updated_rows == 1)
 }
 
 /// Query of whether the device is new, and which sessions exceed the limit once this

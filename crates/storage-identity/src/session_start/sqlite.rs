@@ -30,9 +30,11 @@ impl SessionStart {
         }
 
         if let Some(id) = new.app_password {
-            let update = diesel::update(app_passwords::table.find(DbUid(id.0)))
-                .set(app_passwords::used_at.eq(at));
-            if update.execute(conn).await? == 0 {
+            let updated_rows = diesel::update(app_passwords::table.find(DbUid(id.0)))
+                .set(app_passwords::used_at.eq(at))
+                .execute(conn)
+                .await?;
+            if updated_rows == 0 {
                 return Ok(SessionStartOutcome::Stale);
             }
         }

@@ -63,8 +63,9 @@ async fn add_app_password(db: &Database, user: UserId) -> AppPasswordId {
         app_passwords::hash.eq(id.0.as_bytes().to_vec()),
         app_passwords::created_at.eq(DbInstant(START)),
     );
-    let insert = diesel::insert_into(app_passwords::table).values(row);
-    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let insertion = diesel::insert_into(app_passwords::table).values(row);
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insertion.execute(conn).await?);
     assert_eq!(result.unwrap(), 1);
     id
 }

@@ -124,8 +124,9 @@ async fn add_app_password(db: &Database, user: UserId) {
         app_passwords::hash.eq(vec![7; 32]),
         app_passwords::created_at.eq(DbInstant(START)),
     );
-    let insert = diesel::insert_into(app_passwords::table).values(row);
-    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let insertion = diesel::insert_into(app_passwords::table).values(row);
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insertion.execute(conn).await?);
 
     assert_eq!(result.unwrap(), 1);
 }

@@ -105,8 +105,9 @@ pub(crate) async fn deactivate(db: &Database, user: UserId) {
 }
 
 pub(crate) async fn remove(db: &Database, user: UserId) {
-    let delete = diesel::delete(accounts::table.find(DbUid(user.0)));
-    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
+    let deletion = diesel::delete(accounts::table.find(DbUid(user.0)));
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| deletion.execute(conn).await?);
     assert_eq!(result.unwrap(), 1);
 }
 

@@ -67,16 +67,18 @@ async fn record_sign_in(db: &Database, user: UserId, outcome: &str) {
         sign_ins::outcome.eq(outcome),
         sign_ins::method.eq("password"),
     );
-    let insert = diesel::insert_into(sign_ins::table).values(row);
-    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let insertion = diesel::insert_into(sign_ins::table).values(row);
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insertion.execute(conn).await?);
     assert_eq!(result.unwrap(), 1);
 }
 
 /// Verifies the address. Returns whether the account exists.
 async fn verify_address(db: &Database, user: UserId) -> bool {
-    let verify = diesel::update(accounts::table.find(DbUid(user.0)))
+    let verification = diesel::update(accounts::table.find(DbUid(user.0)))
         .set(accounts::email_verified_at.eq(DbInstant(now())));
-    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| verify.execute(conn).await?);
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| verification.execute(conn).await?);
     result.unwrap() == 1
 }
 

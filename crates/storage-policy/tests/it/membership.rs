@@ -187,8 +187,9 @@ async fn add_session(db: &Database, user: UserId, used_at: Timestamp) {
         sessions::expires_at.eq(DbInstant(used_at)),
         sessions::method.eq("password"),
     );
-    let insert = diesel::insert_into(sessions::table).values(row);
-    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let insertion = diesel::insert_into(sessions::table).values(row);
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insertion.execute(conn).await?);
 
     assert_eq!(result.unwrap(), 1);
 }
@@ -242,8 +243,9 @@ async fn enrol(db: &Database, user: UserId, enabled_at: Option<DbInstant>) {
         totp_factors::enabled_at.eq(enabled_at),
         totp_factors::last_step.eq(0_i64),
     );
-    let insert = diesel::insert_into(totp_factors::table).values(row);
-    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let insertion = diesel::insert_into(totp_factors::table).values(row);
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insertion.execute(conn).await?);
 
     assert_eq!(result.unwrap(), 1);
 }
@@ -259,8 +261,9 @@ async fn add_passkey(db: &Database, user: UserId) {
         passkeys::counter.eq(0_i64),
         passkeys::created_at.eq(DbInstant(START)),
     );
-    let insert = diesel::insert_into(passkeys::table).values(row);
-    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let insertion = diesel::insert_into(passkeys::table).values(row);
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insertion.execute(conn).await?);
 
     assert_eq!(result.unwrap(), 1);
 }

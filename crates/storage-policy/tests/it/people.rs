@@ -61,8 +61,9 @@ pub(crate) async fn create_account_at(db: &Database, user: UserId, at: Timestamp
         accounts::customer_type.eq(0),
         accounts::created_at.eq(DbInstant(at)),
     );
-    let insert = diesel::insert_into(accounts::table).values(row);
-    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+    let insertion = diesel::insert_into(accounts::table).values(row);
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insertion.execute(conn).await?);
     assert_eq!(result.unwrap(), 1);
     user
 }

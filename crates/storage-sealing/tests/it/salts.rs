@@ -28,17 +28,17 @@ async fn new_user(db: &Database) -> UserId {
         accounts::customer_type.eq(0),
         accounts::created_at.eq(DbInstant(Timestamp::UNIX_EPOCH)),
     );
-    let insert = diesel::insert_into(accounts::table).values(row);
+    let insertion = diesel::insert_into(accounts::table).values(row);
     let inserted_rows: Result<usize, DbError> =
-        on_conn!(db.writer(), |conn| insert.execute(conn).await?);
+        on_conn!(db.writer(), |conn| insertion.execute(conn).await?);
     assert_eq!(inserted_rows.unwrap(), 1);
     user
 }
 
 async fn delete_user(db: &Database, user: UserId) {
-    let delete = diesel::delete(accounts::table.find(DbUid(user.0)));
+    let deletion = diesel::delete(accounts::table.find(DbUid(user.0)));
     let deleted_rows: Result<usize, DbError> =
-        on_conn!(db.writer(), |conn| delete.execute(conn).await?);
+        on_conn!(db.writer(), |conn| deletion.execute(conn).await?);
     assert_eq!(deleted_rows.unwrap(), 1);
 }
 

@@ -39,8 +39,8 @@ async fn create_persona(db: &Database, id: u128, deleted_at: Option<Timestamp>) 
         managed_personas::updated_at.eq(now),
         managed_personas::deleted_at.eq(deleted_at.map(DbInstant)),
     );
-    let insert = diesel::insert_into(managed_personas::table).values(row);
-    run(async { on_conn!(db.writer(), |conn| insert.execute(conn).await?) }).await;
+    let insertion = diesel::insert_into(managed_personas::table).values(row);
+    run(async { on_conn!(db.writer(), |conn| insertion.execute(conn).await?) }).await;
     let grant_row = (
         group_personas::group_id.eq(DbUid(GROUP)),
         group_personas::persona_id.eq(DbUid(Uuid::from_u128(id))),
@@ -60,8 +60,8 @@ async fn create_plugin(db: &Database, id: u128, granted: bool) {
         plugins::is_active.eq(true),
         plugins::updated_at.eq(DbInstant(SystemClock.now())),
     );
-    let insert = diesel::insert_into(plugins::table).values(row);
-    run(async { on_conn!(db.writer(), |conn| insert.execute(conn).await?) }).await;
+    let insertion = diesel::insert_into(plugins::table).values(row);
+    run(async { on_conn!(db.writer(), |conn| insertion.execute(conn).await?) }).await;
     if granted {
         let grant_row = (
             group_plugins::group_id.eq(DbUid(GROUP)),
@@ -97,8 +97,8 @@ async fn a_group_has_what_is_granted_to_it(db: Database) {
         client_policies::document.eq("{\"enforce\":{}}"),
         client_policies::updated_at.eq(DbInstant(Timestamp::UNIX_EPOCH)),
     );
-    let insert = diesel::insert_into(client_policies::table).values(policy_row);
-    run(async { on_conn!(db.writer(), |conn| insert.execute(conn).await?) }).await;
+    let insertion = diesel::insert_into(client_policies::table).values(policy_row);
+    run(async { on_conn!(db.writer(), |conn| insertion.execute(conn).await?) }).await;
     let assign = diesel::update(user_groups::table.find(DbUid(GROUP)))
         .set(user_groups::client_policy_id.eq(DbUid(Uuid::from_u128(5))));
     run(async { on_conn!(db.writer(), |conn| assign.execute(conn).await?) }).await;

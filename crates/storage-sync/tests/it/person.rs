@@ -83,8 +83,8 @@ impl Person {
             accounts::customer_type.eq(0),
             accounts::created_at.eq(DbInstant(START)),
         );
-        let insert = diesel::insert_into(accounts::table).values(row);
-        run(async { on_conn!(db.writer(), |conn| insert.execute(conn).await?) }).await;
+        let insertion = diesel::insert_into(accounts::table).values(row);
+        run(async { on_conn!(db.writer(), |conn| insertion.execute(conn).await?) }).await;
         Self {
             store: SqlSyncStore::new(db.clone(), sealer(&db)),
             reader: SqlSyncReader::new(db.clone(), sealer(&db)),

@@ -116,8 +116,9 @@ async fn a_modified_or_moved_secret_accepts_no_codes(database: TestDatabase) {
 async fn without_the_salt_the_secret_is_lost(database: TestDatabase) {
     let ada = Ada::on(database).await;
     let db = open(&ada.app);
-    let delete = diesel::delete(person_salts::table.find(id(&ada.client)));
-    let result: Result<usize, DbError> = on_conn!(db.writer(), |conn| delete.execute(conn).await?);
+    let deletion = diesel::delete(person_salts::table.find(id(&ada.client)));
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| deletion.execute(conn).await?);
 
     let answered = submit_code(&ada.app, &ada.challenge().await, &ada.code()).await;
 
