@@ -20,8 +20,8 @@ use pia_storage::schema::{
     knowledge_base_groups, knowledge_bases, knowledge_documents, user_groups,
 };
 use pia_storage::{
-    CatalogueVersion, CheckBaseQuota, Database, DbError, DbInstant, DbUid, ExceededBases,
-    WriteEffects, in_tx, on_conn,
+    BaseBinding, CatalogueVersion, CheckBaseQuota, Database, DbError, DbInstant, DbUid,
+    ExceededBases, WriteEffects, in_tx, on_conn,
 };
 use serde_json::json;
 
@@ -43,6 +43,13 @@ struct BaseRow {
     model: Option<String>,
     reindex_model: Option<String>,
     created_at: DbInstant,
+}
+
+/// Base that is shared with a group.
+#[derive(Queryable)]
+struct ShareRow {
+    base: DbUid,
+    group: DbUid,
 }
 
 impl From<BaseRow> for KnowledgeBase {
@@ -73,7 +80,7 @@ macro_rules! load_entries {
             let row_query = $bases.order(knowledge_bases::name_folded);
             let rows: Vec<BaseRow> = row_query.select(BaseRow::as_select()).load(conn).await?;
             let counts: Vec<(DbUid, i64)> = count_query.load(conn).await?;
-            let shares: Vec<(DbUid, DbUid)> = share_query.load(conn).await?;
+            let shares: Vec<ShareRow> = share_query.load(conn).await?;
             entries_of(rows, counts, shares)
         })
     }};
@@ -90,12 +97,12 @@ impl SqlKnowledgeBases {
 fn entries_of(
     rows: Vec<BaseRow>,
     counts: Vec<(DbUid, i64)>,
-    shares: Vec<(DbUid, DbUid)>,
+    shares: Vec<ShareRow>,
 ) -> Vec<KnowledgeBaseEntry> {
     let counts: HashMap<_, _> = counts.into_iter().map(|(id, count)| (id.0, count)).collect();
     let mut groups_by_base: HashMap<_, Vec<GroupId>> = HashMap::new();
-    for (base, group) in shares {
-        groups_by_base.entry(base.0).or_default().push(GroupId(group.0));
+    for share in shares {
+        groups_by_base.entry(share.base.0).or_default().push(GroupId(share.group.0));
     }
 
     let entries = rows.into_iter().map(|row| KnowledgeBaseEntry {
@@ -168,7 +175,8 @@ impl BaseStore for SqlKnowledgeBases {
                 return Ok(BaseChangeOutcome::UnknownGroup(base.owner));
             }
             // The catalogue is locked: no other change adds a base meanwhile.
-            if let Some(quota) = conn.exceeded_bases(&[(owner, id)], None, defaults.bases).await? {
+            let own_binding = BaseBinding { group: owner, base: id };
+            if let Some(quota) = conn.exceeded_bases(&[own_binding], None, defaults.bases).await? {
                 return Ok(quota_outcome(quota));
             }
             let inserted_rows = diesel::insert_into(knowledge_bases::table)

@@ -41,8 +41,17 @@ struct PassageRow {
     vector: Option<Vec<u8>>,
 }
 
-/// Headings and text of a chunk, by document and position.
-type Neighbours = HashMap<(DbUid, i32), (String, String)>;
+/// Headings and text of a chunk before or after a passage.
+#[derive(Queryable)]
+struct NeighbourRow {
+    document: DbUid,
+    ordinal: i32,
+    path: String,
+    text: String,
+}
+
+/// Chunks by document and position.
+type Neighbours = HashMap<(DbUid, i32), NeighbourRow>;
 
 /// Query of published chunks with their documents.
 macro_rules! published_chunks {
@@ -75,17 +84,17 @@ impl SqlChunks {
                 knowledge_chunks::text,
             ));
 
-        let rows: Vec<(DbUid, i32, String, String)> =
+        let neighbours: Vec<NeighbourRow> =
             on_conn!(self.db.reader(), |conn| query.load(conn).await?)?;
 
-        Ok(rows.into_iter().map(|(id, at, path, text)| ((id, at), (path, text))).collect())
+        Ok(neighbours.into_iter().map(|it| ((it.document, it.ordinal), it)).collect())
     }
 }
 
 fn passage(row: PassageRow, neighbours: &Neighbours) -> StoredPassage {
     let neighbour = |ordinal| {
-        let (path, text) = neighbours.get(&(row.document, ordinal))?;
-        (*path == row.path).then(|| text.clone())
+        let neighbour = neighbours.get(&(row.document, ordinal))?;
+        (neighbour.path == row.path).then(|| neighbour.text.clone())
     };
 
     let before = neighbour(row.ordinal - 1);

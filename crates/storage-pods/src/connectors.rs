@@ -40,6 +40,13 @@ struct McpServerRow {
     sealed_token: Option<Vec<u8>>,
 }
 
+/// Group that a connector is granted to.
+#[derive(Queryable)]
+struct GrantRow {
+    connector: DbUid,
+    group: DbUid,
+}
+
 /// Query that locks a connector's row until the commit, and returns it.
 macro_rules! lock {
     ($id:expr) => {
@@ -133,7 +140,7 @@ impl ConnectorStore for SqlConnectors {
         })?;
         let group_query = connector_groups::table
             .order((connector_groups::connector_id, connector_groups::group_id));
-        let groups: Vec<(DbUid, DbUid)> =
+        let grants: Vec<GrantRow> =
             on_conn!(self.db.reader(), |conn| group_query.load(conn).await?)?;
         let token_query = connector_tokens::table
             .filter(connector_tokens::expires_at.gt(DbInstant(now)))
@@ -143,8 +150,8 @@ impl ConnectorStore for SqlConnectors {
         })?;
 
         let mut groups_by_connector: HashMap<_, Vec<GroupId>> = HashMap::new();
-        for (connector, group) in groups {
-            groups_by_connector.entry(connector.0).or_default().push(GroupId(group.0));
+        for grant in grants {
+            groups_by_connector.entry(grant.connector.0).or_default().push(GroupId(grant.group.0));
         }
 
         let mut tokens_by_connector: HashMap<_, Vec<ValidToken>> = HashMap::new();

@@ -13,7 +13,9 @@ use pia_policy::PersonaAssignmentOutcome;
 use pia_storage::schema::{
     group_personas, group_settings, managed_personas, persona_knowledge_bases, user_groups,
 };
-use pia_storage::{CheckBaseQuota, DbError, DbUid, ExceededBases, connection_trait, ids_without};
+use pia_storage::{
+    BaseBinding, CheckBaseQuota, DbError, DbUid, ExceededBases, connection_trait, ids_without,
+};
 
 /// Group with its own maximum number of managed personas, if any.
 #[derive(Queryable)]
@@ -89,9 +91,9 @@ connection_trait! {
                 .select(persona_knowledge_bases::base_id)
                 .load(self)
                 .await?;
-            let added_bindings: Vec<(DbUid, DbUid)> = groups
+            let added_bindings: Vec<BaseBinding> = groups
                 .iter()
-                .flat_map(|group| base_ids.iter().map(|base| (*group, *base)))
+                .flat_map(|&group| base_ids.iter().map(move |&base| BaseBinding { group, base }))
                 .collect();
 
             let exceeded_bases = self.exceeded_bases(&added_bindings, None, default_limit).await?;

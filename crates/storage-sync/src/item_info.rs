@@ -51,6 +51,14 @@ struct ItemInfoRow {
     size: i32,
 }
 
+/// Number of items of a channel, deleted ones included.
+#[derive(Queryable)]
+struct CountRow {
+    channel: i16,
+    total: i64,
+    deleted: i64,
+}
+
 impl SqlSyncAdminStore {
     /// Creates a store in `db`.
     pub fn new(db: Database) -> Self {
@@ -115,15 +123,15 @@ impl SyncAdminStore for SqlSyncAdminStore {
             .filter(user_id.eq(DbUid(user.0)))
             .group_by(channel)
             .select((channel, count_star(), diesel::dsl::count(deleted_at)));
-        let rows: Vec<(i16, i64, i64)> =
-            on_conn!(self.db.reader(), |conn| counts.load(conn).await?)?;
+        let rows: Vec<CountRow> = on_conn!(self.db.reader(), |conn| counts.load(conn).await?)?;
 
         let number = |it| u32::try_from(it).unwrap_or(u32::MAX);
         let mut stored_counts = Vec::with_capacity(rows.len());
-        for (code, total, deleted) in rows {
-            let kind = Channel::from_code(code).ok_or(DbError::Unreadable("sync_items.channel"))?;
-            let live = number(total - deleted);
-            stored_counts.push(StoredCounts { channel: kind, live, deleted: number(deleted) });
+        for row in rows {
+            let kind =
+                Channel::from_code(row.channel).ok_or(DbError::Unreadable("sync_items.channel"))?;
+            let live = number(row.total - row.deleted);
+            stored_counts.push(StoredCounts { channel: kind, live, deleted: number(row.deleted) });
         }
         Ok(stored_counts)
     }

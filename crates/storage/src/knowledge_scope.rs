@@ -26,22 +26,45 @@ pub struct ExceededBases {
     pub current: i64,
 }
 
+/// Base that a group searches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Queryable)]
+pub struct BaseBinding {
+    /// Group that searches.
+    pub group: DbUid,
+    /// Searched base.
+    pub base: DbUid,
+}
+
+/// Base that a group searches through one of its personas.
+#[derive(Queryable)]
+struct PersonaBinding {
+    group: DbUid,
+    base: DbUid,
+    persona: DbUid,
+}
+
+impl PersonaBinding {
+    fn binding(&self) -> BaseBinding {
+        BaseBinding { group: self.group, base: self.base }
+    }
+}
+
 connection_trait! {
     /// Quota of the knowledge bases that a group searches: its own, those shared
     /// with it, and those bound to its personas.
     pub trait CheckBaseQuota {
         /// Returns the first group that would exceed its quota with these
-        /// additional pairs of group and base, and without the present bindings of
+        /// additional bindings, and without the present bindings of
         /// a `replaced` persona. Groups that gain no base are not checked. The
         /// catalogue must be locked.
         async fn exceeded_bases(
             &mut self,
-            added: &[(DbUid, DbUid)],
+            added: &[BaseBinding],
             replaced: Option<DbUid>,
             default_limit: i64,
         ) -> Result<Option<ExceededBases>, DbError> {
             // SQLite limits the number of parameters, so each group is one.
-            let distinct_groups: BTreeSet<_> = added.iter().map(|it| it.0.0).collect();
+            let distinct_groups: BTreeSet<_> = added.iter().map(|it| it.group.0).collect();
             let groups: Vec<DbUid> = distinct_groups.into_iter().map(DbUid).collect();
             let owned = knowledge_bases::table
                 .filter(knowledge_bases::group_id.eq_any(&groups))
@@ -66,13 +89,16 @@ connection_trait! {
                     persona_knowledge_bases::persona_id,
                 ));
 
-            let mut present: Vec<(DbUid, DbUid)> = owned.load(self).await?;
-            present.extend(shared.load::<(DbUid, DbUid)>(self).await?);
+            let mut present: Vec<BaseBinding> = owned.load(self).await?;
+            present.extend(shared.load::<BaseBinding>(self).await?);
 
-            let bindings: Vec<(DbUid, DbUid, DbUid)> = bound.load(self).await?;
-            let remaining = bindings.iter().filter(|it| replaced != Some(it.2)).map(|it| (it.0, it.1));
+            let persona_bindings: Vec<PersonaBinding> = bound.load(self).await?;
+            let remaining = persona_bindings
+                .iter()
+                .filter(|it| replaced != Some(it.persona))
+                .map(PersonaBinding::binding);
             let future: Vec<_> = present.iter().chain(added).copied().chain(remaining).collect();
-            present.extend(bindings.iter().map(|it| (it.0, it.1)));
+            present.extend(persona_bindings.iter().map(PersonaBinding::binding));
 
             let limits: Vec<(DbUid, String, Option<i64>)> = user_groups::table
                 .left_join(group_settings::table.on(group_settings::group_id.eq(user_groups::id)))
@@ -99,10 +125,10 @@ connection_trait! {
 }
 
 /// Returns the bases of each group.
-fn by_group(pairs: &[(DbUid, DbUid)]) -> BTreeMap<uuid::Uuid, BTreeSet<uuid::Uuid>> {
+fn by_group(bindings: &[BaseBinding]) -> BTreeMap<uuid::Uuid, BTreeSet<uuid::Uuid>> {
     let mut groups = BTreeMap::<_, BTreeSet<_>>::new();
-    for (group, base) in pairs {
-        groups.entry(group.0).or_default().insert(base.0);
+    for binding in bindings {
+        groups.entry(binding.group.0).or_default().insert(binding.base.0);
     }
     groups
 }

@@ -58,7 +58,7 @@ pub use effects::{
     AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects, ids_without, with_ids,
 };
 pub use error::{DbError, OpenDatabaseError, ReadinessError, StartupError, TargetError};
-pub use knowledge_scope::{CheckBaseQuota, ExceededBases};
+pub use knowledge_scope::{BaseBinding, CheckBaseQuota, ExceededBases};
 pub use ledger::{Ledger, TakeLedger, fresh_epoch, storage_use};
 pub use migrations::migrate;
 pub use notifications::NotifyProcesses;

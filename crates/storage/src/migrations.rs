@@ -53,6 +53,12 @@ diesel::table! {
     }
 }
 
+/// Migration of this program.
+struct MigrationId {
+    version: String,
+    name: String,
+}
+
 /// Differences between the migrations of a database and of this program.
 pub(crate) struct State {
     /// Names of the migrations that this version has and the database lacks.
@@ -220,21 +226,24 @@ fn applied_versions(conn: &mut SqliteConnection, exists: &str) -> QueryResult<Ve
     }
 }
 
-/// Returns versions and names of the embedded migrations.
-fn embedded<DB: Backend>(all: &EmbeddedMigrations) -> Result<Vec<(String, String)>, DbError> {
+/// Returns the embedded migrations.
+fn embedded<DB: Backend>(all: &EmbeddedMigrations) -> Result<Vec<MigrationId>, DbError> {
     let migrations =
         MigrationSource::<DB>::migrations(all).map_err(diesel::result::Error::QueryBuilderError)?;
     Ok(migrations
         .iter()
-        .map(|it| (it.name().version().to_string(), it.name().to_string()))
+        .map(|it| MigrationId {
+            version: it.name().version().to_string(),
+            name: it.name().to_string(),
+        })
         .collect())
 }
 
-fn compare(embedded: Vec<(String, String)>, applied: Vec<String>) -> State {
+fn compare(embedded: Vec<MigrationId>, applied: Vec<String>) -> State {
     let mut unknown: BTreeSet<String> = applied.into_iter().collect();
     let mut pending: Vec<String> = embedded
         .into_iter()
-        .filter_map(|(version, name)| (!unknown.remove(&version)).then_some(name))
+        .filter_map(|it| (!unknown.remove(&it.version)).then_some(it.name))
         .collect();
     pending.sort_unstable();
     State { pending, unknown: unknown.into_iter().collect() }

@@ -12,8 +12,8 @@ use pia_storage::schema::{
     persona_knowledge_bases, user_groups,
 };
 use pia_storage::{
-    CatalogueVersion, CheckBaseQuota, Database, DbError, DbUid, WriteEffects, ids_without, in_tx,
-    on_conn, with_ids,
+    BaseBinding, CatalogueVersion, CheckBaseQuota, Database, DbError, DbUid, WriteEffects,
+    ids_without, in_tx, on_conn, with_ids,
 };
 
 use super::quota_outcome;
@@ -55,7 +55,8 @@ pub(super) async fn share(
             return Ok(BaseChangeOutcome::UnknownGroup(GroupId(unknown.0)));
         }
 
-        let added_bindings: Vec<_> = ids.iter().map(|group| (*group, id)).collect();
+        let added_bindings: Vec<_> =
+            ids.iter().map(|&group| BaseBinding { group, base: id }).collect();
         if let Some(quota) = conn.exceeded_bases(&added_bindings, None, defaults.bases).await? {
             return Ok(quota_outcome(quota));
         }
@@ -129,8 +130,10 @@ pub(super) async fn bind(
             .select(group_personas::group_id)
             .load(conn)
             .await?;
-        let added_bindings: Vec<_> =
-            groups.iter().flat_map(|group| ids.iter().map(|base| (*group, *base))).collect();
+        let added_bindings: Vec<_> = groups
+            .iter()
+            .flat_map(|&group| ids.iter().map(move |&base| BaseBinding { group, base }))
+            .collect();
         if let Some(quota) = conn.exceeded_bases(&added_bindings, Some(id), defaults.bases).await? {
             return Ok(quota_outcome(quota));
         }
