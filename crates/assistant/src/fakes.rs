@@ -22,6 +22,7 @@ use futures_util::stream;
 use pia_kernel::{BudgetPeriod, GroupId, LiveSetting, SideEffects, Timestamp, Unavailable, UserId};
 use pia_testkit::FixedClock;
 
+use self::search::RecordedSearch;
 pub(crate) use self::sent_call::open_pieces;
 use self::sent_call::{RecordedCall, SentCall};
 use crate::ai_caller::AiCaller;
@@ -92,7 +93,7 @@ struct Inner {
     fresh: Mutex<Option<GroupRules>>,
     search_results: Mutex<Result<Vec<SearchResult>, UpstreamError>>,
     search_errors: Mutex<VecDeque<UpstreamError>>,
-    searches: Mutex<Vec<(String, String)>>,
+    searches: Mutex<Vec<RecordedSearch>>,
     protects: AtomicBool,
     calls: Mutex<Vec<SentCall>>,
     usage_records: Mutex<Vec<UsageRecord>>,
@@ -189,8 +190,8 @@ impl TestEnv {
         self
     }
 
-    /// Returns the web searches in order: query and key.
-    pub(crate) fn searches(&self) -> Vec<(String, String)> {
+    /// Returns the web searches in order.
+    pub(crate) fn searches(&self) -> Vec<RecordedSearch> {
         self.0.searches.lock().unwrap().clone()
     }
 

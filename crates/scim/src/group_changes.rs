@@ -58,14 +58,14 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<GroupChanges, ApiError>
             Target::Element { attribute, conditions, part: None }
                 if attribute == "members" && op == PatchOp::Remove =>
             {
-                let [(name, id)] = conditions.as_slice() else {
+                let [condition] = conditions.as_slice() else {
                     return Err(unsupported());
                 };
-                if name != "value" {
+                if condition.name != "value" {
                     return Err(unsupported());
                 }
                 // An id that is no UUID belongs to no member, so that nobody is removed.
-                let ids = parse_id(id).map(UserId).into_iter().collect();
+                let ids = parse_id(&condition.value).map(UserId).into_iter().collect();
                 changes.members.push(MembershipChange::Remove(ids));
             }
             Target::Element { .. } => {

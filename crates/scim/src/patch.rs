@@ -22,6 +22,14 @@ pub(crate) enum PatchOp {
     Replace,
 }
 
+/// Equality in a filter of elements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ElementCondition {
+    /// Name of the part of an element, in lower case.
+    pub(crate) name: String,
+    pub(crate) value: String,
+}
+
 /// Part of a resource that an operation changes. Names are in lower case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
@@ -33,7 +41,7 @@ pub(crate) enum Target {
     Element {
         attribute: String,
         /// Parts of the elements that have these values.
-        conditions: Vec<(String, String)>,
+        conditions: Vec<ElementCondition>,
         /// Part of the elements that changes; `None` for the elements themselves.
         part: Option<String>,
     },
@@ -108,10 +116,10 @@ fn target(path: &str, schema: &str) -> Result<Target, ApiError> {
 }
 
 /// Returns the comparisons of a filter that is made of equalities alone.
-fn equalities(filter: &ValFilter) -> Result<Vec<(String, String)>, ApiError> {
+fn equalities(filter: &ValFilter) -> Result<Vec<ElementCondition>, ApiError> {
     match filter {
         ValFilter::Attr(AttrExp::Comparison(path, CompareOp::Eq, value)) => {
-            Ok(vec![(name(path), comparison_text(value))])
+            Ok(vec![ElementCondition { name: name(path), value: comparison_text(value) }])
         }
         ValFilter::And(filters) => {
             let nested =

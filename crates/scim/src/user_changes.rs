@@ -76,7 +76,7 @@ pub(crate) fn patch(body: &Map<String, Value>) -> Result<ScimUserUpdate, ApiErro
             // A user has one address, which is the primary one at work.
             Target::Element { attribute, conditions, part }
                 if attribute == "emails"
-                    && conditions.iter().all(|(name, value)| is_own_email(name, value))
+                    && conditions.iter().all(|it| is_own_email(&it.name, &it.value))
                     && matches!(part.as_deref(), None | Some("value")) =>
             {
                 changes.set("emails", &value)?;

@@ -69,6 +69,15 @@ pub fn with_tool(mut request: Value) -> Value {
     request
 }
 
+/// Error in an event stream.
+#[derive(Debug)]
+pub struct HeardError {
+    /// Title that the client shows.
+    pub title: String,
+    /// Text below the title.
+    pub text: String,
+}
+
 /// Event stream as the desktop client parses it.
 #[derive(Debug, Default)]
 pub struct Heard {
@@ -80,8 +89,8 @@ pub struct Heard {
     pub finish: Option<String>,
     /// Prompt and completion tokens, as last reported.
     pub usage: Option<(u64, u64)>,
-    /// Title and text of the error.
-    pub error: Option<(String, String)>,
+    /// Error that the stream ended with.
+    pub error: Option<HeardError>,
     /// True once `[DONE]` was received.
     pub done: bool,
     /// Every received object, in order.
@@ -145,9 +154,12 @@ impl Heard {
             Value::Null => {}
             Value::String(title) => {
                 let text = chunk["message"].as_str().unwrap_or(title);
-                self.error = Some((title.clone(), text.to_owned()));
+                self.error = Some(HeardError { title: title.clone(), text: text.to_owned() });
             }
-            nested => self.error = Some(("nested".to_owned(), nested.to_string())),
+            nested => {
+                self.error =
+                    Some(HeardError { title: "nested".to_owned(), text: nested.to_string() });
+            }
         }
 
         if let Some(choices) = chunk.get("choices") {

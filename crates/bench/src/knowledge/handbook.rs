@@ -20,10 +20,16 @@ pub(super) struct HandbookQuestion {
     pub(super) answered_by: Vec<String>,
 }
 
-/// Documents by title, and questions.
+#[derive(Debug, Clone)]
+pub(super) struct HandbookDocument {
+    pub(super) title: String,
+    pub(super) text: String,
+}
+
+/// Documents and questions.
 #[derive(Default)]
 pub(super) struct Handbook {
-    pub(super) documents: Vec<(String, String)>,
+    pub(super) documents: Vec<HandbookDocument>,
     pub(super) questions: Vec<HandbookQuestion>,
 }
 
@@ -32,7 +38,8 @@ impl Handbook {
         let mut handbook = Self::default();
         for line in HANDBOOK.lines() {
             if let Some(title) = line.strip_prefix("# ") {
-                handbook.documents.push((title.to_owned(), String::new()));
+                let document = HandbookDocument { title: title.to_owned(), text: String::new() };
+                handbook.documents.push(document);
                 continue;
             }
             if let Some(title) = line.strip_prefix("& ") {
@@ -41,7 +48,7 @@ impl Handbook {
                 }
                 continue;
             }
-            let Some((title, content)) = handbook.documents.last_mut() else { continue };
+            let Some(document) = handbook.documents.last_mut() else { continue };
 
             let question = [("?en ", Language::English), ("?de ", Language::German)]
                 .into_iter()
@@ -50,10 +57,10 @@ impl Handbook {
             match question {
                 Some((text, language)) => {
                     let text = text.to_owned();
-                    let answered_by = vec![title.clone()];
+                    let answered_by = vec![document.title.clone()];
                     handbook.questions.push(HandbookQuestion { text, language, answered_by });
                 }
-                None => content.extend([line, "\n"]),
+                None => document.text.extend([line, "\n"]),
             }
         }
 
@@ -71,12 +78,12 @@ mod tests {
     fn documents_and_questions_are_distinct() {
         let Handbook { documents, questions } = Handbook::read();
 
-        let titles: HashSet<_> = documents.iter().map(|it| &it.0).collect();
+        let titles: HashSet<_> = documents.iter().map(|it| &it.title).collect();
         let texts: HashSet<_> = questions.iter().map(|it| &it.text).collect();
         assert_eq!(titles.len(), documents.len());
         assert_eq!(texts.len(), questions.len());
-        for (title, text) in &documents {
-            assert!(text.len() > 200, "{title}");
+        for document in &documents {
+            assert!(document.text.len() > 200, "{}", document.title);
         }
         for question in &questions {
             assert!(question.answered_by.iter().all(|it| titles.contains(it)), "{question:?}");

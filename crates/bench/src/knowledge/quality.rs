@@ -19,7 +19,7 @@ use tokio::runtime::Runtime;
 use super::endpoint::Endpoint;
 use super::engine::Engine;
 use super::figures::QualityMetric as Metric;
-use super::handbook::{Handbook, Language};
+use super::handbook::{Handbook, HandbookDocument, Language};
 use super::pipeline::Pipeline;
 use crate::failure::Outcome;
 use crate::measured::Figures;
@@ -66,8 +66,9 @@ impl Quality<'_> {
         let dir = tempfile::tempdir()?;
         let pipeline = self.runtime.block_on(Pipeline::create(dir.path(), None))?;
 
-        for (title, text) in &self.handbook.documents {
-            self.runtime.block_on(pipeline.put(title.clone(), text.clone()))?;
+        for document in &self.handbook.documents {
+            let HandbookDocument { title, text } = document.clone();
+            self.runtime.block_on(pipeline.put(title, text))?;
         }
 
         pipeline.ingest(self.runtime, Arc::clone(embedder))?;

@@ -2,8 +2,8 @@
 
 use pia_demo_upstream::Demo;
 use pia_server_testkit::ai_client::{
-    CHAT, Heard, Live, OPTIMIZE, TIMED_OUT, chat_request, streaming_request, upstream_config,
-    with_demo, with_tool,
+    CHAT, Heard, HeardError, Live, OPTIMIZE, TIMED_OUT, chat_request, streaming_request,
+    upstream_config, with_demo, with_tool,
 };
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer, response};
 use pia_server_testkit::client::TestResponse;
@@ -26,7 +26,7 @@ fn chunk(content: &str) -> String {
 }
 
 /// Returns the error of a broken stream, which must not hold the upstream's text.
-fn failed(answer: &TestResponse) -> (String, String) {
+fn error_of(answer: &TestResponse) -> HeardError {
     assert!(!answer.text().contains(SECRET), "{}", answer.text());
     let heard = Heard::of(answer);
     assert_eq!(heard.finish, None, "{}", answer.text());
@@ -169,7 +169,9 @@ async fn a_stalled_stream_ends_with_the_message_that_clients_compare() {
     let end = "data: {\"error\":\"Bad Gateway\",\"message\":\"Request to upstream AI provider timed out.\"}\n\n\
                data: [DONE]\n\n";
     assert!(answer.text().ends_with(end), "{}", answer.text());
-    assert_eq!(failed(&answer), (TIMED_OUT.0.to_owned(), TIMED_OUT.1.to_owned()));
+    let error = error_of(&answer);
+    assert_eq!(error.title, TIMED_OUT.0);
+    assert_eq!(error.text, TIMED_OUT.1);
     assert!(demo.until(|it| it.open == 0).await);
 }
 
@@ -193,9 +195,12 @@ async fn a_stream_that_breaks_ends_with_an_error_and_done() {
         let answer = app.signed_in().await.post(CHAT, &streaming_request("x")).await;
 
         let excerpt: String = stream.chars().take(300).collect();
-        let (title, text) = failed(&answer);
-        assert_eq!(title, "Bad Gateway", "{excerpt}");
-        assert_eq!(text, "The upstream AI provider could not answer the request.", "{excerpt}");
+        let reported_error = error_of(&answer);
+        assert_eq!(reported_error.title, "Bad Gateway", "{excerpt}");
+        assert_eq!(
+            reported_error.text, "The upstream AI provider could not answer the request.",
+            "{excerpt}"
+        );
         assert_eq!(Heard::of(&answer).text, "begun", "{excerpt}");
         assert_eq!(upstream.calls().len(), 1, "{excerpt}");
     }
@@ -251,7 +256,7 @@ async fn an_unreadable_stream_is_a_bad_gateway() {
     for (path, request) in &requests {
         let answer = ada.post(path, request).await;
         let heard = Heard::of(&answer);
-        assert_eq!(heard.error.expect("an error").0, "Bad Gateway", "{path}");
+        assert_eq!(heard.error.expect("an error").title, "Bad Gateway", "{path}");
     }
 }
 
@@ -309,7 +314,7 @@ async fn errors_of_the_demo_upstream_in_mid_stream_are_reported() {
     for fault in ["demo:cut", "demo:error"] {
         let answer = ada.post(CHAT, &streaming_request(&format!("{fault} one two three"))).await;
 
-        assert_eq!(failed(&answer).0, "Bad Gateway", "{fault}");
+        assert_eq!(error_of(&answer).title, "Bad Gateway", "{fault}");
         assert!(!answer.text().contains("Asked to fail"), "{}", answer.text());
     }
     let cut_response = ada.post(CHAT, &chat_request("demo:cut")).await;

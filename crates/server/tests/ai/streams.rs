@@ -259,9 +259,9 @@ async fn a_server_that_stops_ends_its_streams_with_an_error() {
     app.stop.cancel();
     let heard = Heard::of(&open_call.read_to_end().await);
 
-    let (title, text) = heard.error.unwrap();
-    assert_eq!(title, "Service Unavailable");
-    assert!(!text.is_empty());
+    let error = heard.error.unwrap();
+    assert_eq!(error.title, "Service Unavailable");
+    assert!(!error.text.is_empty());
     for live in [unopened, full_call, optimized_call] {
         let answer = live.read_to_end().await;
         assert_eq!(answer.refusal(), (503, "stopping"));

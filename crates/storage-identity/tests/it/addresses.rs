@@ -55,9 +55,21 @@ async fn create_older_account(db: &Database, email: &str) -> UserId {
     user
 }
 
-async fn load_address(db: &Database, user: UserId) -> (String, String) {
+#[derive(Debug, PartialEq, Queryable)]
+struct StoredAddress {
+    email: String,
+    folded: String,
+}
+
+impl StoredAddress {
+    fn new(email: &str, folded: &str) -> Self {
+        Self { email: email.to_owned(), folded: folded.to_owned() }
+    }
+}
+
+async fn load_address(db: &Database, user: UserId) -> StoredAddress {
     let row = accounts::table.find(DbUid(user.0)).select((accounts::email, accounts::email_folded));
-    let result: Result<(String, String), DbError> =
+    let result: Result<StoredAddress, DbError> =
         on_conn!(db.reader(), |conn| row.first(conn).await?);
     result.unwrap()
 }
@@ -114,14 +126,19 @@ async fn older_addresses_are_folded_once_by_concurrent_instances(db: Database) {
     assert_eq!(results.iter().map(|it| it.folded).sum::<u64>(), 2);
     assert!(results.iter().all(|it| it.shared.is_empty()));
 
-    let pair = |email: &str, folded: &str| (email.to_owned(), folded.to_owned());
-    assert_eq!(load_address(&db, karl).await, pair("Karl@bücher.example", FOLDED));
+    assert_eq!(load_address(&db, karl).await, StoredAddress::new("Karl@bücher.example", FOLDED));
     assert_eq!(
         load_address(&db, page).await,
-        pair("ida@müller.example", "ida@xn--mller-kva.example")
+        StoredAddress::new("ida@müller.example", "ida@xn--mller-kva.example")
     );
-    assert_eq!(load_address(&db, plain_user).await, pair("Ada@Example.org", "ada@example.org"));
-    assert_eq!(load_address(&db, umlaut).await, pair("jürgen@example.org", "jürgen@example.org"));
+    assert_eq!(
+        load_address(&db, plain_user).await,
+        StoredAddress::new("Ada@Example.org", "ada@example.org")
+    );
+    assert_eq!(
+        load_address(&db, umlaut).await,
+        StoredAddress::new("jürgen@example.org", "jürgen@example.org")
+    );
     assert_eq!(addresses.fold().await.unwrap(), AddressesFolded::default());
 }
 
@@ -146,8 +163,8 @@ async fn colliding_accounts_keep_their_owners(db: Database) {
 
     // Nor is either found by the address that is stored for the other.
     for user in [typed, sent_user] {
-        let (email, _) = load_address(&db, user).await;
-        assert_eq!(found(&db, &email).await, [Some(user); 3]);
+        let address = load_address(&db, user).await;
+        assert_eq!(found(&db, &address.email).await, [Some(user); 3]);
     }
 
     let again = SqlAccounts::new(db).register(newcomer(TYPED), None, SideEffects::default()).await;
@@ -162,7 +179,7 @@ async fn colliding_accounts_are_distinguished_by_their_stored_addresses(db: Data
     SqlAddresses::new(db.clone()).fold().await.unwrap();
 
     for (user, email) in [(typed, TYPED), (sent_user, SENT)] {
-        assert_eq!(load_address(&db, user).await.0, email);
+        assert_eq!(load_address(&db, user).await.email, email);
         assert_eq!(found(&db, email).await, [Some(user); 3]);
     }
 }

@@ -77,13 +77,25 @@ async fn serving(provider: ProviderType, body: &str, media_type: &str) -> (MockS
     (server, target)
 }
 
+/// Call of a tool, put together from its pieces.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct ParsedCall {
+    name: String,
+    arguments: String,
+}
+
+impl ParsedCall {
+    fn new(name: &str, arguments: &str) -> Self {
+        Self { name: name.to_owned(), arguments: arguments.to_owned() }
+    }
+}
+
 /// Response as a caller parses it.
 #[derive(Debug, Default, PartialEq)]
 struct ParsedResponse {
     text: String,
     reasoning: String,
-    /// Name and arguments of each call.
-    calls: Vec<(String, String)>,
+    calls: Vec<ParsedCall>,
     finish_reason: Option<String>,
     usage: Value,
     error: Value,
@@ -121,11 +133,12 @@ impl ParsedResponse {
         for (nth, call) in message["tool_calls"].as_array().into_iter().flatten().enumerate() {
             let number = call["index"].as_u64().map_or(nth, |it| usize::try_from(it).unwrap());
             if self.calls.len() <= number {
-                self.calls.resize(number + 1, Default::default());
+                self.calls.resize(number + 1, ParsedCall::default());
             }
-            let (name, arguments) = &mut self.calls[number];
-            name.push_str(call["function"]["name"].as_str().unwrap_or_default());
-            arguments.push_str(call["function"]["arguments"].as_str().unwrap_or_default());
+            let parsed_call = &mut self.calls[number];
+            let function = &call["function"];
+            parsed_call.name.push_str(function["name"].as_str().unwrap_or_default());
+            parsed_call.arguments.push_str(function["arguments"].as_str().unwrap_or_default());
         }
     }
 }

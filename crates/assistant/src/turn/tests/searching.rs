@@ -43,8 +43,8 @@ fn received_results(env: &TestEnv) -> Vec<String> {
         .collect()
 }
 
-fn used_search_keys(env: &TestEnv) -> Vec<String> {
-    env.searches().into_iter().map(|it| it.1).collect()
+fn keys(env: &TestEnv) -> Vec<String> {
+    env.searches().into_iter().map(|it| it.key).collect()
 }
 
 /// Returns the counts of the search, by outcome.

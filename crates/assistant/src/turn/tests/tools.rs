@@ -92,7 +92,7 @@ async fn a_search_is_run_by_the_server_and_hidden_from_the_caller() {
     assert_eq!(answer["usage"]["prompt_tokens"], 40);
     assert_eq!(answer["usage"]["completion_tokens"], 5);
     assert_eq!(env.searches().len(), 1);
-    assert_eq!(env.searches()[0].0, "news");
+    assert_eq!(env.searches()[0].query, "news");
     let calls = env.calls();
     assert_eq!(calls[0].body["tools"][0]["function"]["name"], "pia_web_search");
     let messages = calls[1].body["messages"].as_array().unwrap();

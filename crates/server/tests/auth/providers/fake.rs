@@ -45,8 +45,14 @@ pub(super) struct Script {
     pub(super) overrides: Vec<(&'static str, Override)>,
     /// Response of the user-info endpoint.
     pub(super) user_info: Option<Value>,
-    /// Nonce and challenge of each sign-in.
-    admitted: Vec<(String, String)>,
+    /// Sign-ins to which a code was issued.
+    admitted: Vec<AdmittedSignIn>,
+}
+
+/// Parameters of a sign-in that the request for its token must match.
+struct AdmittedSignIn {
+    nonce: String,
+    challenge: String,
 }
 
 /// Fake provider on this machine.
@@ -140,7 +146,7 @@ impl Fake {
 
         let mut script = self.script();
         let code = format!("{CODE}{}", script.admitted.len());
-        script.admitted.push((nonce, value("code_challenge")));
+        script.admitted.push(AdmittedSignIn { nonce, challenge: value("code_challenge") });
         callback_path(&[("code", &code), ("state", &state)])
     }
 
@@ -242,15 +248,15 @@ impl Script {
         assert_eq!(field("grant_type"), "authorization_code");
 
         let number = field("code").strip_prefix(CODE).and_then(|it| it.parse::<usize>().ok());
-        let (nonce, challenge) = &self.admitted[number.expect("a code")];
+        let sign_in = &self.admitted[number.expect("a code")];
         assert_eq!(field("redirect_uri"), CALLBACK);
 
         let hash = ring::digest::digest(&ring::digest::SHA256, field("code_verifier").as_bytes());
-        assert_eq!(URL_SAFE_NO_PAD.encode(hash.as_ref()), *challenge);
+        assert_eq!(URL_SAFE_NO_PAD.encode(hash.as_ref()), sign_in.challenge);
         let secret: String = form_urlencoded::byte_serialize(CLIENT_SECRET.as_bytes()).collect();
         let basic = format!("authorization: Basic {}", STANDARD.encode(format!("pia:{secret}")));
         assert!(head.lines().any(|it| it.eq_ignore_ascii_case(&basic)), "{head}");
-        nonce
+        &sign_in.nonce
     }
 
     fn token(&self, nonce: &str) -> String {

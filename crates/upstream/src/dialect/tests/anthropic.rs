@@ -308,8 +308,10 @@ async fn a_stream_is_translated_into_the_common_format() {
 
     assert_eq!(parsed.reasoning, "The weather is asked for.");
     assert_eq!(parsed.text, "Let me check.");
-    let calls = [("get_weather", r#"{"location": "Paris"}"#), ("get_time", "{}")]
-        .map(|(name, arguments)| (name.to_owned(), arguments.to_owned()));
+    let calls = [
+        ParsedCall::new("get_weather", r#"{"location": "Paris"}"#),
+        ParsedCall::new("get_time", "{}"),
+    ];
     assert_eq!(parsed.calls, calls);
     assert_eq!(parsed.finish_reason.as_deref(), Some("tool_calls"));
     assert!(parsed.done);
@@ -385,7 +387,7 @@ async fn a_full_response_is_translated_into_the_common_format() {
         "Born in 1916 ([Claude Shannon](https://en.wikipedia.org/wiki/Claude_Shannon)), I believe."
     );
     assert_eq!(parsed.reasoning, "Think.");
-    assert_eq!(parsed.calls, [("check".to_owned(), r#"{"year":1916}"#.to_owned())]);
+    assert_eq!(parsed.calls, [ParsedCall::new("check", r#"{"year":1916}"#)]);
     assert_eq!(parsed.finish_reason.as_deref(), Some("tool_calls"));
     assert_eq!(parsed.usage["prompt_tokens"], 35);
     assert_eq!(parsed.usage["prompt_tokens_details"]["cached_tokens"], 20);

@@ -160,7 +160,7 @@ async fn a_callers_tool_named_web_search_replaces_the_search() {
     let parsed = response_to(chat_call(Target { web_search: true, ..target }, &body)).await;
 
     assert_eq!(request["tools"], body["tools"]);
-    assert_eq!(parsed.calls[0].0, "web_search");
+    assert_eq!(parsed.calls[0].name, "web_search");
 }
 
 #[tokio::test]

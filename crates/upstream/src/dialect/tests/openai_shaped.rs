@@ -164,7 +164,7 @@ async fn ollama_streams_reasoning_and_tool_calls() {
     let parsed = streamed_response(ProviderType::Ollama, false, events).await;
 
     assert_eq!(parsed.reasoning, "Let me look.");
-    assert_eq!(parsed.calls, [("get_weather".to_owned(), r#"{"city":"Paris"}"#.to_owned())]);
+    assert_eq!(parsed.calls, [ParsedCall::new("get_weather", r#"{"city":"Paris"}"#)]);
     assert_eq!(parsed.finish_reason.as_deref(), Some("tool_calls"));
     assert_eq!(parsed.usage["total_tokens"], 293);
 }
