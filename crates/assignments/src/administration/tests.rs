@@ -9,17 +9,22 @@ use crate::{
     MockWorkflowEngine,
 };
 
-fn administration_with(
+/// Stores of the administration, with the expectations of a test.
+#[derive(Default)]
+struct MockStores {
     assignments: MockAssignmentStore,
     operators: MockOperatorStore,
-) -> AssignmentAdministration {
+    schedules: MockScheduleStore,
+}
+
+fn administration_with(stores: MockStores) -> AssignmentAdministration {
     let mut engine = MockWorkflowEngine::new();
     engine.expect_stop().withf(|_, mode| *mode == StopMode::Terminate).returning(|_, _| Ok(()));
     AssignmentAdministration {
-        assignments: Arc::new(assignments),
+        assignments: Arc::new(stores.assignments),
         runs: Arc::new(MockRunStore::new()),
-        schedules: Arc::new(MockScheduleStore::new()),
-        operators: Arc::new(operators),
+        schedules: Arc::new(stores.schedules),
+        operators: Arc::new(stores.operators),
         engine: Arc::new(engine),
         clock: clock(),
     }
@@ -27,14 +32,14 @@ fn administration_with(
 
 #[tokio::test]
 async fn a_reason_is_cut_and_belongs_to_its_author() {
-    let mut store = MockAssignmentStore::new();
-    store.expect_terminate().returning(|_, end, effects| {
+    let mut assignments = MockAssignmentStore::new();
+    assignments.expect_terminate().returning(|_, end, effects| {
         assert_eq!(effects.audit.len(), 1);
         let is_reason = utf16_len(&end.event.message) == MAX_ERROR_CHARS;
         assert_eq!(end.event.author == MessageAuthor::Other, is_reason);
         Ok(true)
     });
-    let administration = administration_with(store, MockOperatorStore::new());
+    let administration = administration_with(MockStores { assignments, ..MockStores::default() });
 
     for reason in [None, Some(" "), Some("x".repeat(2000).as_str())] {
         let id = AssignmentId::generate();
@@ -44,8 +49,8 @@ async fn a_reason_is_cut_and_belongs_to_its_author() {
 
 #[tokio::test]
 async fn built_in_operators_keep_their_ids() {
-    let mut store = MockOperatorStore::new();
-    store.expect_put_built_in().returning(|operators| {
+    let mut operators = MockOperatorStore::new();
+    operators.expect_put_built_in().returning(|operators| {
         let names: Vec<_> = operators.iter().map(|it| it.name.as_str()).collect();
         assert_eq!(names, ["Research", "Brief"]);
         let id = operators[1].id.to_string();
@@ -53,12 +58,14 @@ async fn built_in_operators_keep_their_ids() {
         Ok(())
     });
 
-    administration_with(MockAssignmentStore::new(), store).put_built_in().await.unwrap();
+    let administration = administration_with(MockStores { operators, ..MockStores::default() });
+
+    administration.put_built_in().await.unwrap();
 }
 
 #[tokio::test]
 async fn an_unusable_skill_is_refused_before_anything_is_stored() {
-    let administration = administration_with(MockAssignmentStore::new(), MockOperatorStore::new());
+    let administration = administration_with(MockStores::default());
     let no_steps = Skill { steps: Vec::new(), ..brief() };
     let unnamed = Skill { name: "two words".to_owned(), ..brief() };
     let mut silent = brief();
@@ -97,16 +104,13 @@ async fn a_page_of_schedules_ends_with_the_cursor_of_the_next() {
         last: None,
         created_at: NOW,
     };
-    let mut store = MockScheduleStore::new();
+    let mut schedules = MockScheduleStore::new();
     let entries = vec![entry.clone(); 3];
-    store
+    schedules
         .expect_page()
         .withf(|user, page| user.is_none() && page.limit == 3)
         .returning(move |_, _| Ok(entries.clone()));
-    let administration = AssignmentAdministration {
-        schedules: Arc::new(store),
-        ..administration_with(MockAssignmentStore::new(), MockOperatorStore::new())
-    };
+    let administration = administration_with(MockStores { schedules, ..MockStores::default() });
 
     let request = PageRequest { after: None, limit: 2 };
     let page = administration.schedules(None, request).await.unwrap();

@@ -20,15 +20,22 @@ fn operator(skill: Skill) -> Operator {
     }
 }
 
-fn assignments_with(store: MockAssignmentStore, engine: MockWorkflowEngine) -> Assignments {
+/// Ports of the assignments, with the expectations of a test.
+#[derive(Default)]
+struct MockPorts {
+    store: MockAssignmentStore,
+    engine: MockWorkflowEngine,
+}
+
+fn assignments_with(ports: MockPorts) -> Assignments {
     let mut operators = MockOperatorStore::new();
     operators
         .expect_list_granted()
         .returning(|_| Ok(vec![operator(brief()), operator(research())]));
     Assignments {
-        store: Arc::new(store),
+        store: Arc::new(ports.store),
         operators: Arc::new(operators),
-        engine: Arc::new(engine),
+        engine: Arc::new(ports.engine),
         settings: settings(),
         clock: clock(),
     }
@@ -48,7 +55,7 @@ async fn an_accepted_assignment_is_stored_with_its_event_and_started() {
         .returning(|_, _| Ok(AssignmentCreationOutcome::Done));
     engine.expect_start().once().returning(|_| Ok(()));
 
-    let assignments = assignments_with(store, engine);
+    let assignments = assignments_with(MockPorts { store, engine });
 
     assignments.enqueue(UserId::generate(), "RESEARCH", input(&json!([]))).await.unwrap();
 }
@@ -61,7 +68,7 @@ async fn an_assignment_that_cannot_be_started_is_discarded() {
     store.expect_discard().once().returning(|_| Ok(()));
     engine.expect_start().returning(|_| Err(Unavailable::new("engine", "down")));
 
-    let assignments = assignments_with(store, engine);
+    let assignments = assignments_with(MockPorts { store, engine });
 
     let enqueued = assignments.enqueue(UserId::generate(), "brief", input(&json!([]))).await;
 
@@ -71,7 +78,7 @@ async fn an_assignment_that_cannot_be_started_is_discarded() {
 #[tokio::test]
 async fn a_refused_assignment_stores_nothing() {
     let todo = json!([{ "entityType": "todo", "text": "t" }]);
-    let assignments = assignments_with(MockAssignmentStore::new(), MockWorkflowEngine::new());
+    let assignments = assignments_with(MockPorts::default());
     let enqueue = async |skill: &str, input: String| {
         assignments.enqueue(UserId::generate(), skill, input).await.unwrap_err()
     };
@@ -93,7 +100,7 @@ async fn the_workflow_of_a_cancelled_assignment_is_stopped() {
         assert_eq!(mode, StopMode::Cancel);
         Err(Unavailable::new("engine", "down"))
     });
-    let assignments = assignments_with(store, engine);
+    let assignments = assignments_with(MockPorts { store, engine });
 
     for _ in 0..2 {
         assert!(assignments.cancel(UserId::generate(), AssignmentId::generate()).await.unwrap());

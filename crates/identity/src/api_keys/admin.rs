@@ -55,7 +55,7 @@ mod tests {
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-    fn over(store: MockApiKeyStore) -> (ApiKeyAdmin, CallerCache) {
+    fn admin_with(store: MockApiKeyStore) -> (ApiKeyAdmin, CallerCache) {
         let mut accounts = MockAccountStore::new();
         accounts
             .expect_key_state()
@@ -82,11 +82,11 @@ mod tests {
                     && effects.mail.len() == 1
             })
             .returning(|_, _| Ok(true));
-        let (keys, caller_cache) = over(store);
+        let (admin, caller_cache) = admin_with(store);
         caller_cache.fresh(key_ref).await.unwrap();
         assert!(caller_cache.cached(key_ref).is_some());
 
-        keys.revoke(by, key_ref.key).await.unwrap();
+        admin.revoke(by, key_ref.key).await.unwrap();
 
         assert!(caller_cache.cached(key_ref).is_none());
     }
@@ -96,7 +96,8 @@ mod tests {
         let mut store = MockApiKeyStore::new();
         store.expect_owner().returning(|_| Ok(None));
 
-        let outcome = over(store).0.revoke(None, ApiKeyId::generate()).await;
+        let (admin, _) = admin_with(store);
+        let outcome = admin.revoke(None, ApiKeyId::generate()).await;
 
         assert!(matches!(outcome, Err(RemoveApiKeyError::Unknown)));
     }

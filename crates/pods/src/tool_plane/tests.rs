@@ -34,11 +34,15 @@ fn pod(name: &str, tools: &[(&str, bool)]) -> ConnectedPod {
     }
 }
 
-fn plane(
-    pods: Vec<ConnectedPod>,
-    mut registry: MockPodRegistry,
-    mut link: MockPodLink,
-) -> ToolPlane {
+/// Ports of a tool plane, with the expectations of a test.
+#[derive(Default)]
+struct MockPorts {
+    registry: MockPodRegistry,
+    link: MockPodLink,
+}
+
+fn plane(pods: Vec<ConnectedPod>, ports: MockPorts) -> ToolPlane {
+    let MockPorts { mut registry, mut link } = ports;
     registry.expect_list_connected().returning(move |_, _| Ok(pods.clone()));
     link.expect_is_linked().returning(|_| true);
     link.expect_is_idle().return_const(false);
@@ -57,7 +61,7 @@ async fn each_name_is_listed_once_and_nothing_dangerous() {
         pod("first", &[("search", false), ("delete", true)]),
         pod("second", &[("search", false), ("forecast", false)]),
     ];
-    let tool_plane = plane(pods, MockPodRegistry::new(), MockPodLink::new());
+    let tool_plane = plane(pods, MockPorts::default());
 
     let tools = tool_plane.tools(GroupId::generate()).await.unwrap();
 
@@ -87,7 +91,7 @@ async fn a_call_is_audited_without_arguments_and_result() {
         assert_eq!(record.outcome, PodCallOutcome::Completed);
         *recorder.lock().unwrap() = format!("{effects:?}");
     });
-    let tool_plane = plane(vec![searcher], registry, link);
+    let tool_plane = plane(vec![searcher], MockPorts { registry, link });
 
     let reply =
         tool_plane.call(caller(), "search", r#"{"q":"confidential"}"#, pending()).await.unwrap();
@@ -111,7 +115,7 @@ async fn failures_are_recorded_and_returned() {
         assert_eq!(record.outcome, PodCallOutcome::Failed);
         assert!(format!("{effects:?}").contains("timed_out"));
     });
-    let tool_plane = plane(vec![pod("first", &[("search", false)])], registry, link);
+    let tool_plane = plane(vec![pod("first", &[("search", false)])], MockPorts { registry, link });
 
     assert_eq!(
         tool_plane.call(caller(), "search", "{}", pending()).await,
@@ -151,7 +155,7 @@ async fn a_skill_runs_on_a_pod_that_advertises_it() {
         Ok(PodReply { content: "To Rome.".into(), is_error: false })
     });
 
-    let tool_plane = plane(vec![advertiser, idler], registry, link);
+    let tool_plane = plane(vec![advertiser, idler], MockPorts { registry, link });
     let progress = Arc::new(Mutex::new(Vec::new()));
     let reports = Arc::clone(&progress);
     let sink = ProgressSink::new(move |it| reports.lock().unwrap().push(it));
@@ -173,7 +177,7 @@ async fn a_call_whose_caller_goes_away_is_recorded() {
         .once()
         .returning(|_, _, _| Ok(PodReply { content: "".into(), is_error: false }));
     registry.expect_record().times(2).returning(|_, _| ());
-    let tool_plane = plane(vec![pod("first", &[("search", false)])], registry, link);
+    let tool_plane = plane(vec![pod("first", &[("search", false)])], MockPorts { registry, link });
 
     // A reply that is ready at once is not lost.
     assert!(tool_plane.call(caller(), "search", "{}", std::future::ready(())).await.is_ok());
@@ -208,7 +212,8 @@ async fn fail_over(idempotent: bool, failure: ToolCallError) -> Failover {
     link.expect_call().returning(move |pod, _, _| {
         if pod == failing_id { Err(failure.clone()) } else { Ok(reply(json!("found"))) }
     });
-    let tool_plane = plane(vec![failing_pod, unrelated_pod, second_pod], registry, link);
+    let tool_plane =
+        plane(vec![failing_pod, unrelated_pod, second_pod], MockPorts { registry, link });
 
     let result = tool_plane.call(caller(), "search", "{}", pending()).await;
     let calls = *call_count.lock().unwrap();
@@ -247,7 +252,7 @@ async fn arguments_and_results_are_checked_against_schemas() {
     registry.expect_record().times(2).returning(|_, _| ());
     let mut contents = vec![json!(3), json!("three")];
     link.expect_call().times(2).returning(move |_, _, _| Ok(reply(contents.remove(0))));
-    let tool_plane = plane(vec![unreliable_pod], registry, link);
+    let tool_plane = plane(vec![unreliable_pod], MockPorts { registry, link });
     let call = async |arguments: &str| {
         tool_plane.call(caller(), "search", arguments, pending()).await.map(PodReply::into_text)
     };
@@ -272,7 +277,7 @@ async fn an_administrator_tries_dangerous_tools_of_one_connector() {
         assert_eq!(pod, wanted_id);
         Ok(reply(json!("done")))
     });
-    let tool_plane = plane(vec![unrelated_pod, wanted_pod], registry, link);
+    let tool_plane = plane(vec![unrelated_pod, wanted_pod], MockPorts { registry, link });
 
     let outcome = tool_plane.try_tool(UserId::generate(), connector, "drop", "{}").await;
 

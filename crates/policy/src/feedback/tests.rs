@@ -23,7 +23,21 @@ fn draft(rating: &str) -> FeedbackDraft {
     }
 }
 
-fn over(store: MockFeedbackStore, recipients: &[&str], sends_mail: bool) -> Feedback {
+/// Store and settings of a test.
+struct Setup<'a> {
+    store: MockFeedbackStore,
+    recipients: &'a [&'a str],
+    sends_mail: bool,
+}
+
+impl Default for Setup<'_> {
+    fn default() -> Self {
+        Self { store: MockFeedbackStore::new(), recipients: &[], sends_mail: true }
+    }
+}
+
+fn feedback_with(setup: Setup<'_>) -> Feedback {
+    let Setup { store, recipients, sends_mail } = setup;
     let recipients = recipients.iter().map(|&it| it.to_owned()).collect();
     let day = Duration::from_hours(24);
     let settings =
@@ -47,7 +61,9 @@ fn storing(emails: usize) -> MockFeedbackStore {
 
 #[tokio::test]
 async fn a_negative_report_is_emailed_without_the_answer() {
-    let feedback = over(storing(2), &["ops@example.org", "vendor@example.org"], true);
+    let recipients = &["ops@example.org", "vendor@example.org"];
+    let feedback = feedback_with(Setup { store: storing(2), recipients, ..Setup::default() });
+
     assert!(feedback.submit(USER, draft("down")).await.unwrap().notified);
 }
 
@@ -57,7 +73,8 @@ async fn other_reports_are_stored_only() {
     for (rating, recipients, sends_mail) in
         [("up", ops, true), ("down", &[], true), ("down", ops, false)]
     {
-        let feedback = over(storing(0), recipients, sends_mail);
+        let feedback = feedback_with(Setup { store: storing(0), recipients, sends_mail });
+
         assert!(!feedback.submit(USER, draft(rating)).await.unwrap().notified);
     }
 }
@@ -76,8 +93,9 @@ async fn every_violation_is_listed() {
         (empty, "schemaVersion messageId rating piiTokenized answeredAt reportedAt model"),
         (wrong, "rating schemaVersion  comment answerText"),
     ] {
-        let refused = over(MockFeedbackStore::new(), &[], true).submit(USER, draft).await;
-        let Err(FeedbackError::Invalid(violations)) = refused else { panic!("{refused:?}") };
+        let result = feedback_with(Setup::default()).submit(USER, draft).await;
+
+        let Err(FeedbackError::Invalid(violations)) = result else { panic!("{result:?}") };
         let fields: Vec<_> = violations.iter().map(|it| it.field).collect();
         assert_eq!(fields.join(" "), expected);
     }
@@ -92,5 +110,7 @@ async fn the_sweep_follows_the_settings() {
     };
     store.expect_sweep().once().withf(due).returning(|_, _| Ok(3));
 
-    assert_eq!(over(store, &[], true).sweep().await.unwrap(), 3);
+    let feedback = feedback_with(Setup { store, ..Setup::default() });
+
+    assert_eq!(feedback.sweep().await.unwrap(), 3);
 }

@@ -107,7 +107,7 @@ mod tests {
         store
     }
 
-    fn over(store: MockGroupStore, free: GroupId) -> (PolicyGroupRules, Arc<ManualClock>) {
+    fn rules_with(store: MockGroupStore, free: GroupId) -> (PolicyGroupRules, Arc<ManualClock>) {
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let rules = PolicyGroupRules::new(
             Arc::new(store),
@@ -120,7 +120,7 @@ mod tests {
 
     #[tokio::test]
     async fn rules_are_looked_up_again_after_five_seconds() {
-        let (rules, clock) = over(counting(), GroupId::generate());
+        let (rules, clock) = rules_with(counting(), GroupId::generate());
         let group = GroupId::generate();
         let mut limits = Vec::new();
 
@@ -134,7 +134,7 @@ mod tests {
 
     #[tokio::test]
     async fn fresh_rules_bypass_the_cache_and_replace_it() {
-        let (rules, _) = over(counting(), GroupId::generate());
+        let (rules, _) = rules_with(counting(), GroupId::generate());
         let group = GroupId::generate();
         rules.rules_of(group).await.unwrap();
 
@@ -147,7 +147,7 @@ mod tests {
 
     #[tokio::test]
     async fn forgotten_rules_are_read_again_and_no_others() {
-        let (rules, _) = over(counting(), GroupId::generate());
+        let (rules, _) = rules_with(counting(), GroupId::generate());
         let changed = GroupId::generate();
         let other = GroupId::generate();
         for group in [changed, other] {
@@ -180,7 +180,7 @@ mod tests {
         let settings = GroupSettings { credits, ..settings };
         let mut store = MockGroupStore::new();
         store.expect_settings().returning(move |_| Ok(Some(settings.clone())));
-        let (rules, _) = over(store, GroupId::generate());
+        let (rules, _) = rules_with(store, GroupId::generate());
 
         let applied = rules.rules_of(GroupId::generate()).await.unwrap();
 
@@ -196,7 +196,7 @@ mod tests {
     async fn only_the_configured_group_is_the_free_tier() {
         let free = GroupId::generate();
         let other = GroupId::generate();
-        let (rules, _) = over(counting(), free);
+        let (rules, _) = rules_with(counting(), free);
 
         assert!(
             rules.rules_of(free).await.unwrap().free && !rules.rules_of(other).await.unwrap().free
@@ -207,7 +207,7 @@ mod tests {
     async fn a_deleted_group_has_no_limits_and_is_not_cached() {
         let mut store = MockGroupStore::new();
         store.expect_settings().times(2).returning(|_| Ok(None));
-        let (rules, _) = over(store, GroupId::generate());
+        let (rules, _) = rules_with(store, GroupId::generate());
         let gone = GroupId::generate();
 
         for _ in 0..2 {

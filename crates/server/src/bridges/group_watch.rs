@@ -50,8 +50,13 @@ mod tests {
         store.expect_put().returning(|_, _, _| Ok(MemberMoveOutcome::Done));
         let free = LiveSetting::new(GroupId::generate());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let policy =
-            GroupPolicy::over(Arc::new(store), &caller_cache, free, &clock, Duration::from_secs(5));
+        let policy = GroupPolicy::with_store(
+            Arc::new(store),
+            &caller_cache,
+            free,
+            &clock,
+            Duration::from_secs(5),
+        );
         let user = UserId::generate();
         let group = GroupId::generate();
         let session_ref = SessionRef { user, session: SessionId::generate() };

@@ -28,11 +28,11 @@ impl GroupPolicy {
         clock: &Arc<dyn Clock>,
     ) -> Self {
         let store = Arc::new(SqlGroups::new(db.clone()));
-        Self::over(store, caller_cache, free, clock, db.statement_timeout())
+        Self::with_store(store, caller_cache, free, clock, db.statement_timeout())
     }
 
-    /// Builds the services over any store, of which a read may take as long as `limit`.
-    pub(crate) fn over(
+    /// Builds the services with any store, of which a read may take as long as `limit`.
+    pub(crate) fn with_store(
         store: Arc<dyn GroupStore>,
         caller_cache: &CallerCache,
         free: LiveSetting<GroupId>,
