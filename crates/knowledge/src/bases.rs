@@ -91,9 +91,9 @@ impl KnowledgeBases {
         base: KnowledgeBaseId,
         groups: Vec<GroupId>,
     ) -> Result<(), KnowledgeError> {
-        let groups = unique(groups)?;
+        let unique_groups = unique(groups)?;
         let effects = self.effects(by, base, "KnowledgeBase.GroupsUpdated");
-        check_outcome(self.store.share(base, &groups, self.defaults, effects).await?)
+        check_outcome(self.store.share(base, &unique_groups, self.defaults, effects).await?)
     }
 
     /// Returns the bases that are bound to a persona.
@@ -111,11 +111,11 @@ impl KnowledgeBases {
         persona: PersonaId,
         bases: Vec<KnowledgeBaseId>,
     ) -> Result<(), KnowledgeError> {
-        let bases = unique(bases)?;
+        let unique_bases = unique(bases)?;
         let object = format!("managed-persona:{persona}");
         let action = "ManagedPersona.KnowledgeBasesUpdated";
         let effects = SideEffects::of_object(self.clock.now(), by, object, action);
-        check_outcome(self.store.bind(persona, &bases, self.defaults, effects).await?)
+        check_outcome(self.store.bind(persona, &unique_bases, self.defaults, effects).await?)
     }
 
     fn effects(

@@ -234,11 +234,11 @@ impl OperatorStore for SqlOperators {
         update: OperatorUpdate,
         effects: SideEffects,
     ) -> Result<OperatorChangeOutcome, Unavailable> {
-        let id = DbUid(id.0);
+        let row_id = DbUid(id.0);
         let skill = update.skill.as_ref().map(format_skill).transpose()?;
         let folded_name = update.skill.as_ref().map(|it| it.name.to_lowercase());
         let result = in_tx!(self.db, async |conn| -> Result<OperatorChangeOutcome, DbError> {
-            let before: Option<OperatorRow> = lock_operator!(conn, id);
+            let before: Option<OperatorRow> = lock_operator!(conn, row_id);
             let Some(before) = before else { return Ok(OperatorChangeOutcome::NotFound) };
             if update.expected.is_some_and(|it| it != before.updated_at.0) {
                 return Ok(OperatorChangeOutcome::Stale);
@@ -254,7 +254,7 @@ impl OperatorStore for SqlOperators {
                 skill.as_ref().map(|it| operators::skill.eq(it)),
                 folded_name.as_ref().map(|it| operators::skill_name_folded.eq(it)),
             );
-            let after: OperatorRow = diesel::update(operators::table.find(id))
+            let after: OperatorRow = diesel::update(operators::table.find(row_id))
                 .set(columns)
                 .returning(OperatorRow::as_returning())
                 .get_result(conn)
@@ -278,19 +278,19 @@ impl OperatorStore for SqlOperators {
         groups: Vec<GroupId>,
         effects: SideEffects,
     ) -> Result<OperatorChangeOutcome, Unavailable> {
-        let id = DbUid(id.0);
+        let row_id = DbUid(id.0);
         let ids = groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
         let granted_groups = operator_groups::table
-            .filter(operator_groups::operator_id.eq(id))
+            .filter(operator_groups::operator_id.eq(row_id))
             .select(operator_groups::group_id);
         in_tx!(self.db, async |conn| {
-            let row: Option<OperatorRow> = lock_operator!(conn, id);
+            let row: Option<OperatorRow> = lock_operator!(conn, row_id);
             if row.is_none() {
                 return Ok(OperatorChangeOutcome::NotFound);
             }
 
             let before: Vec<DbUid> = granted_groups.load(conn).await?;
-            if !conn.put_groups(id, &ids).await? {
+            if !conn.put_groups(row_id, &ids).await? {
                 return Ok(OperatorChangeOutcome::UnknownGroup);
             }
 
@@ -305,14 +305,14 @@ impl OperatorStore for SqlOperators {
         id: OperatorId,
         effects: SideEffects,
     ) -> Result<OperatorChangeOutcome, Unavailable> {
-        let id = DbUid(id.0);
+        let row_id = DbUid(id.0);
         in_tx!(self.db, async |conn| {
-            let before: Option<OperatorRow> = lock_operator!(conn, id);
+            let before: Option<OperatorRow> = lock_operator!(conn, row_id);
             let Some(before) = before else { return Ok(OperatorChangeOutcome::NotFound) };
             if !before.is_custom {
                 return Ok(OperatorChangeOutcome::BuiltIn);
             }
-            diesel::delete(operators::table.find(id)).execute(conn).await?;
+            diesel::delete(operators::table.find(row_id)).execute(conn).await?;
             let effects = effects.with_changes(Some(&before.audit_fields()), None);
             conn.write_effects(&self.db, &effects).await?;
             Ok(OperatorChangeOutcome::Done)

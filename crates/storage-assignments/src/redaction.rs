@@ -86,8 +86,8 @@ impl SqlAssignments {
             return Ok(CollectionOutcome::Unfinished);
         }
 
-        let id = DbUid(id.0);
-        let events = [(id, EventRow::new(id, end.event, end.at, None)?)];
+        let row_id = DbUid(id.0);
+        let events = [(row_id, EventRow::new(row_id, end.event, end.at, None)?)];
         let at = DbInstant(end.at);
         in_user_tx!(self.db, user, async |conn| -> Result<usize, DbError> {
             conn.redact(&events, at).await

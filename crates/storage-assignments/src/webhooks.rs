@@ -144,18 +144,18 @@ impl WebhookStore for SqlWebhooks {
         until: Timestamp,
         except: &[OperatorId],
     ) -> Result<Option<ClaimedDelivery>, Unavailable> {
-        let now = DbInstant(now);
-        let until = DbInstant(until);
+        let claimed_at = DbInstant(now);
+        let claimed_until = DbInstant(until);
         let except: Vec<DbUid> = except.iter().map(|it| DbUid(it.0)).collect();
         let query = webhook_deliveries::table
-            .filter(webhook_deliveries::next_at.le(now))
+            .filter(webhook_deliveries::next_at.le(claimed_at))
             .filter(webhook_deliveries::operator_id.ne_all(except))
             .order((webhook_deliveries::next_at, webhook_deliveries::id))
             .select(webhook_deliveries::id)
             .limit(BATCH);
         let due_ids: Vec<DbUid> = on_conn!(self.db.reader(), |conn| query.load(conn).await?)?;
         for id in due_ids {
-            if let Some(claimed) = self.try_claim(id, now, until).await? {
+            if let Some(claimed) = self.try_claim(id, claimed_at, claimed_until).await? {
                 return Ok(Some(self.open(claimed)?));
             }
         }

@@ -70,7 +70,6 @@ impl KeyStore for SqlKeys {
         let Some(proof_key_sealer) = self.proof_key_sealer(user).await? else { return Ok(false) };
 
         let owner = DbUid(user.0);
-        let at = DbInstant(at);
         let result = in_tx!(self.db, async |conn| -> Result<bool, DbError> {
             let Some(ledger) = conn.lock_ledger(user).await? else { return Ok(false) };
             let rows: Vec<DeviceRow> = devices::table
@@ -93,7 +92,7 @@ impl KeyStore for SqlKeys {
 
             // With a stamp: a server that was restored could otherwise confuse
             // versions with those it lost.
-            let stamp = ledger.stamps(at.0).next().unwrap_or(ledger.last_stamp);
+            let stamp = ledger.stamps(at).next().unwrap_or(ledger.last_stamp);
             conn.count_change(user, stamp, 0).await?;
             for device in change.devices {
                 let row = DeviceRow::from_device(user, device);
@@ -114,7 +113,10 @@ impl KeyStore for SqlKeys {
                 let row = ledgers::table.find(owner);
                 diesel::update(row).set(ledgers::umk_version.eq(version)).execute(conn).await?;
                 let unencrypted = row.filter(ledgers::encrypted_at.is_null());
-                diesel::update(unencrypted).set(ledgers::encrypted_at.eq(at)).execute(conn).await?;
+                diesel::update(unencrypted)
+                    .set(ledgers::encrypted_at.eq(DbInstant(at)))
+                    .execute(conn)
+                    .await?;
             }
             conn.write_effects(&self.db, &change.effects).await?;
 

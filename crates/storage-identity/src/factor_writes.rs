@@ -60,8 +60,8 @@ connection_trait! {
         async fn consume_proof(&mut self, user: UserId, verified: VerifiedProof) -> QueryResult<bool> {
             use totp_factors::{enabled_at, last_step};
 
-            let user = DbUid(user.0);
-            let enabled_factor = totp_factors::table.find(user).filter(enabled_at.is_not_null());
+            let user_id = DbUid(user.0);
+            let enabled_factor = totp_factors::table.find(user_id).filter(enabled_at.is_not_null());
             match verified {
                 VerifiedProof::Password | VerifiedProof::SignIn => {
                     // Nothing is consumed: a password can be used again.
@@ -78,7 +78,7 @@ connection_trait! {
                 }
                 VerifiedProof::RecoveryCode(hash) => {
                     // Codes exist only while a factor is on.
-                    let code = recovery_codes::table.find((user, hash.0.to_vec()));
+                    let code = recovery_codes::table.find((user_id, hash.0.to_vec()));
                     Ok(diesel::delete(code).execute(self).await? == 1)
                 }
             }
@@ -90,13 +90,13 @@ connection_trait! {
             user: UserId,
             codes: &[RecoveryHash],
         ) -> QueryResult<()> {
-            let user = DbUid(user.0);
-            let previous_codes = recovery_codes::table.filter(recovery_codes::user_id.eq(user));
+            let user_id = DbUid(user.0);
+            let previous_codes = recovery_codes::table.filter(recovery_codes::user_id.eq(user_id));
             diesel::delete(previous_codes).execute(self).await?;
 
             for code in codes {
                 let row = (
-                    recovery_codes::user_id.eq(user),
+                    recovery_codes::user_id.eq(user_id),
                     recovery_codes::hash.eq(code.0.to_vec()),
                 );
                 diesel::insert_into(recovery_codes::table).values(row).execute(self).await?;

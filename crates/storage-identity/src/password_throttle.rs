@@ -39,10 +39,10 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         rules: GuessRules,
         now: Timestamp,
     ) -> Result<RateLimitOutcome, Unavailable> {
-        let now = now.micros();
+        let now_micros = now.micros();
         let first_wait = micros(rules.first_wait);
         let max_wait = micros(rules.max_wait);
-        let since = now.saturating_sub(micros(rules.memory));
+        let since = now_micros.saturating_sub(micros(rules.memory));
         let free_guesses = i32::try_from(rules.free).unwrap_or(i32::MAX);
         let wait_after_first_guess = if free_guesses > 1 { 0 } else { first_wait };
 
@@ -50,13 +50,13 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         // see the same count. Without a wait the time is not compared: the clocks
         // of two instances may differ.
         let is_forgotten = counted_at_micros.le(since);
-        let is_open = wait_micros.eq(0).or((counted_at_micros + wait_micros).le(now));
+        let is_open = wait_micros.eq(0).or((counted_at_micros + wait_micros).le(now_micros));
 
         let first_guess = (
             guesses::who.eq(key.to_owned()),
             failures.eq(1),
             wait_micros.eq(wait_after_first_guess),
-            counted_at_micros.eq(now),
+            counted_at_micros.eq(now_micros),
         );
 
         let count = diesel::insert_into(guesses::table)
@@ -71,7 +71,7 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
                     .when(wait_micros.eq(0), number(first_wait))
                     .when(wait_micros.gt(max_wait / 2), number(max_wait))
                     .otherwise(wait_micros * 2)),
-                counted_at_micros.eq(now),
+                counted_at_micros.eq(now_micros),
             ));
 
         if self.db.count(methods::FilterDsl::filter(count, is_open)).await? > 0 {
@@ -82,7 +82,8 @@ impl PasswordThrottleStore for SqlPasswordThrottleStore {
         let end_of_wait = guesses::table.find(key).select(counted_at_micros + wait_micros);
         let opens_at =
             on_conn!(self.db.reader(), |conn| end_of_wait.first::<i64>(conn).await.optional()?)?;
-        let wait = u64::try_from(opens_at.unwrap_or(now).saturating_sub(now)).unwrap_or_default();
+        let wait = u64::try_from(opens_at.unwrap_or(now_micros).saturating_sub(now_micros))
+            .unwrap_or_default();
 
         Ok(RateLimitOutcome::Wait(Duration::from_micros(wait.max(1))))
     }

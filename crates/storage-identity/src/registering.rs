@@ -174,8 +174,9 @@ impl TokenRow {
 }
 
 impl IdentityRow {
-    fn from_account(NewAccount { account, identity, .. }: &NewAccount) -> Option<Self> {
-        let identity = identity.as_ref()?;
+    fn from_account(new: &NewAccount) -> Option<Self> {
+        let account = &new.account;
+        let identity = new.identity.as_ref()?;
         Some(Self {
             provider: account.provider.clone(),
             issuer: identity.issuer.clone(),

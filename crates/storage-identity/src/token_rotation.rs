@@ -51,7 +51,7 @@ connection_trait! {
             token: &PresentedToken,
             session: SessionId,
         ) -> Result<bool, DbError> {
-            let session = DbUid(session.0);
+            let session_id = DbUid(session.0);
             let unspent_token = refresh_tokens::table
                 .find(token.hash.0.to_vec())
                 .filter(refresh_tokens::spent_at.is_null());
@@ -63,11 +63,11 @@ connection_trait! {
                 return Ok(false);
             }
 
-            let row = TokenRow::unspent(token.successor, session);
+            let row = TokenRow::unspent(token.successor, session_id);
             diesel::insert_into(refresh_tokens::table).values(row).execute(self).await?;
             let outdated_tokens = refresh_tokens::table
                 .filter(refresh_tokens::spent_at.lt(DbInstant(token.at - token.lifetime)))
-                .filter(refresh_tokens::session_id.eq(session));
+                .filter(refresh_tokens::session_id.eq(session_id));
             diesel::delete(outdated_tokens).execute(self).await?;
 
             Ok(true)

@@ -173,14 +173,14 @@ impl DocumentStore for SqlDocuments {
         group: GroupId,
         document: DocumentId,
     ) -> Result<Option<CitedDocument>, Unavailable> {
-        let group = DbUid(group.0);
+        let group_id = DbUid(group.0);
         let cited_document = knowledge_documents::table
             .find(DbUid(document.0))
             .inner_join(knowledge_bases::table)
             .inner_join(
                 knowledge_files::table.on(knowledge_files::document_id.eq(knowledge_documents::id)),
             )
-            .filter(is_searched!(group, personas!(group)))
+            .filter(is_searched!(group_id, personas!(group_id)))
             .select((
                 knowledge_documents::title,
                 knowledge_documents::source_uri,

@@ -49,30 +49,30 @@ impl QuestionLog for SqlQuestionLog {
         at: Timestamp,
         limit: u16,
     ) -> Result<(), Unavailable> {
-        let group = DbUid(group.0);
-        let at = DbInstant(at);
+        let asking_group = DbUid(group.0);
+        let seen_at = DbInstant(at);
         let new_id = DbUid(QuestionId::generate().0);
         in_tx!(self.db, async |conn| {
             // One after the other, so that none of them misses what another adds.
-            conn.lock_group(group).await?;
+            conn.lock_group(asking_group).await?;
 
             diesel::insert_into(knowledge_questions::table)
                 .values((
                     id.eq(new_id),
-                    group_id.eq(group),
+                    group_id.eq(asking_group),
                     question.eq(text),
                     seen_count.eq(1_i64),
-                    first_seen_at.eq(at),
-                    last_seen_at.eq(at),
+                    first_seen_at.eq(seen_at),
+                    last_seen_at.eq(seen_at),
                 ))
                 .on_conflict((group_id, question))
                 .do_update()
-                .set((seen_count.eq(seen_count + 1), last_seen_at.eq(at)))
+                .set((seen_count.eq(seen_count + 1), last_seen_at.eq(seen_at)))
                 .execute(conn)
                 .await?;
 
             let surplus_ids: Vec<DbUid> = knowledge_questions::table
-                .filter(group_id.eq(group))
+                .filter(group_id.eq(asking_group))
                 .order((last_seen_at.desc(), id.desc()))
                 .offset(limit.into())
                 .limit(i64::from(u16::MAX))
@@ -91,19 +91,19 @@ impl QuestionLog for SqlQuestionLog {
         group: GroupId,
         page: PageRequest,
     ) -> Result<Option<Page<UnansweredQuestion>>, Unavailable> {
-        let group = DbUid(group.0);
+        let asking_group = DbUid(group.0);
         let after = page.after.unwrap_or_else(Cursor::top);
         let at = DbInstant(after.at);
         let last_id = DbUid(after.id);
         let is_after_cursor = last_seen_at.le(at).and(last_seen_at.lt(at).or(id.lt(last_id)));
         let rows = knowledge_questions::table
-            .filter(group_id.eq(group))
+            .filter(group_id.eq(asking_group))
             .filter(is_after_cursor)
             .order((last_seen_at.desc(), id.desc()))
             .limit(page.and_one_more().limit.into())
             .select((id, question, seen_count, first_seen_at, last_seen_at));
 
-        let group_exists = diesel::select(exists(user_groups::table.find(group)));
+        let group_exists = diesel::select(exists(user_groups::table.find(asking_group)));
         let (exists, rows): (bool, Vec<QuestionRow>) = on_conn!(self.db.reader(), |conn| {
             (group_exists.get_result(conn).await?, rows.load(conn).await?)
         })?;

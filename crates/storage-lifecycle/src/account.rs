@@ -112,10 +112,11 @@ async fn account_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> 
 
 /// Exports the state of the second factor; nothing if there never was one.
 async fn second_factor_of(db: &Database, user: UserId) -> Result<Vec<Value>, DbError> {
-    let user = DbUid(user.0);
-    let factor =
-        totp_factors::table.find(user).select((totp_factors::begun_at, totp_factors::enabled_at));
-    let codes = recovery_codes::table.filter(recovery_codes::user_id.eq(user)).count();
+    let user_id = DbUid(user.0);
+    let factor = totp_factors::table
+        .find(user_id)
+        .select((totp_factors::begun_at, totp_factors::enabled_at));
+    let codes = recovery_codes::table.filter(recovery_codes::user_id.eq(user_id)).count();
     let (times, codes_left): (Option<(DbInstant, Option<DbInstant>)>, i64) =
         on_conn!(db.reader(), |conn| {
             (factor.first(conn).await.optional()?, codes.get_result(conn).await?)

@@ -71,10 +71,10 @@ connection_trait! {
         async fn forget_usage(&mut self, user: UserId) -> Result<(), DbError> {
             let reservation_prefix = format!("{user}:%");
             let pseudonym_id = pseudonym()?;
-            let user = DbUid(user.0);
+            let user_id = DbUid(user.0);
 
             // Before usage, as bookings of calls lock them first.
-            let own_windows = credit_windows::table.filter(credit_windows::user_id.eq(user));
+            let own_windows = credit_windows::table.filter(credit_windows::user_id.eq(user_id));
             let window_keys: Vec<String> = diesel::delete(own_windows)
                 .returning(credit_windows::key)
                 .get_results(self)
@@ -85,22 +85,22 @@ connection_trait! {
             diesel::delete(credit_reservations::table.filter(is_own)).execute(self).await?;
             self.hold_usage().await?;
 
-            diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user)))
+            diesel::update(ai_usage::table.filter(ai_usage::user_id.eq(user_id)))
                 .set(ai_usage::user_id.eq(pseudonym_id))
                 .execute(self)
                 .await?;
 
-            diesel::update(usage_by_user::table.filter(usage_by_user::user_id.eq(user)))
+            diesel::update(usage_by_user::table.filter(usage_by_user::user_id.eq(user_id)))
                 .set(usage_by_user::user_id.eq(pseudonym_id))
                 .execute(self)
                 .await?;
 
-            diesel::update(usage_by_hour::table.filter(usage_by_hour::user_id.eq(user)))
+            diesel::update(usage_by_hour::table.filter(usage_by_hour::user_id.eq(user_id)))
                 .set(usage_by_hour::user_id.eq(pseudonym_id))
                 .execute(self)
                 .await?;
 
-            diesel::update(usage_users::table.filter(usage_users::user_id.eq(user)))
+            diesel::update(usage_users::table.filter(usage_users::user_id.eq(user_id)))
                 .set(usage_users::user_id.eq(pseudonym_id))
                 .execute(self)
                 .await?;

@@ -202,14 +202,14 @@ impl ConnectorStore for SqlConnectors {
         groups: Vec<GroupId>,
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable> {
-        let id = DbUid(id.0);
+        let row_id = DbUid(id.0);
         let groups = ids(&groups);
         Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
-            let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
+            let row: Option<ConnectorRow> = lock!(row_id).get_result(conn).await.optional()?;
             let Some(row) = row else { return Ok(ConnectorChangeOutcome::NotFound) };
 
             let before: Vec<DbUid> = connector_groups::table
-                .filter(connector_groups::connector_id.eq(id))
+                .filter(connector_groups::connector_id.eq(row_id))
                 .select(connector_groups::group_id)
                 .load(conn)
                 .await?;
@@ -217,7 +217,7 @@ impl ConnectorStore for SqlConnectors {
                 return Ok(ConnectorChangeOutcome::UnknownGroup);
             }
 
-            conn.put_groups(id, row.operator_id, &groups).await?;
+            conn.put_groups(row_id, row.operator_id, &groups).await?;
             let effects = with_ids(&effects, "groups", &before, &groups);
             conn.write_effects(&self.db, &effects).await?;
 
@@ -230,11 +230,11 @@ impl ConnectorStore for SqlConnectors {
         id: ConnectorId,
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable> {
-        let id = DbUid(id.0);
+        let row_id = DbUid(id.0);
         Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
-            let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
+            let row: Option<ConnectorRow> = lock!(row_id).get_result(conn).await.optional()?;
             let Some(row) = row else { return Ok(ConnectorChangeOutcome::NotFound) };
-            diesel::delete(connectors::table.find(id)).execute(conn).await?;
+            diesel::delete(connectors::table.find(row_id)).execute(conn).await?;
             if let Some(operator) = row.operator_id {
                 diesel::delete(operators::table.find(operator)).execute(conn).await?;
             }
@@ -250,13 +250,13 @@ impl ConnectorStore for SqlConnectors {
         token: NewConnectorToken,
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable> {
-        let id = DbUid(id.0);
+        let row_id = DbUid(id.0);
         Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
-            let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
+            let row: Option<ConnectorRow> = lock!(row_id).get_result(conn).await.optional()?;
             if row.is_none() {
                 return Ok(ConnectorChangeOutcome::NotFound);
             }
-            conn.put_token(id, &token).await?;
+            conn.put_token(row_id, &token).await?;
             conn.write_effects(&self.db, &effects).await?;
             Ok(ConnectorChangeOutcome::Done)
         })?)
@@ -268,13 +268,13 @@ impl ConnectorStore for SqlConnectors {
         rotation: TokenRotation,
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable> {
-        let id = DbUid(id.0);
+        let row_id = DbUid(id.0);
         let now = DbInstant(rotation.new.created_at);
         let old = rotation.old.0.to_vec();
         let old_end = DbInstant(rotation.old_expires_at);
         Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
-            let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
-            let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(id));
+            let row: Option<ConnectorRow> = lock!(row_id).get_result(conn).await.optional()?;
+            let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(row_id));
             let expired = own.filter(connector_tokens::expires_at.le(now));
             diesel::delete(expired).execute(conn).await?;
 
@@ -294,7 +294,7 @@ impl ConnectorStore for SqlConnectors {
                 return Ok(ConnectorChangeOutcome::TooManyTokens);
             }
 
-            conn.put_token(id, &rotation.new).await?;
+            conn.put_token(row_id, &rotation.new).await?;
 
             if expires_at.0 > old_end.0 {
                 diesel::update(connector_tokens::table.find(&old))
@@ -304,7 +304,7 @@ impl ConnectorStore for SqlConnectors {
             }
 
             diesel::update(connected_pods::table.find(DbUid(rotation.pod.0)))
-                .filter(connected_pods::connector_id.eq(id))
+                .filter(connected_pods::connector_id.eq(row_id))
                 .set(connected_pods::token_hash.eq(Some(rotation.new.hash.0.to_vec())))
                 .execute(conn)
                 .await?;
@@ -320,10 +320,10 @@ impl ConnectorStore for SqlConnectors {
         token: Option<ConnectorTokenId>,
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable> {
-        let id = DbUid(id.0);
+        let row_id = DbUid(id.0);
         Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
-            let row: Option<ConnectorRow> = lock!(id).get_result(conn).await.optional()?;
-            let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(id));
+            let row: Option<ConnectorRow> = lock!(row_id).get_result(conn).await.optional()?;
+            let own = connector_tokens::table.filter(connector_tokens::connector_id.eq(row_id));
             let mut revoked: Vec<TokenRow> = own.select(TokenRow::as_select()).load(conn).await?;
             if let Some(token) = token {
                 revoked.retain(|it| it.token().is_some_and(|it| it.hash.id() == token));

@@ -83,10 +83,10 @@ impl PasskeySignIn {
 
     /// Starts a sign-in with a challenge for any passkey.
     pub async fn begin(&self) -> Result<PasskeyOptions, PasskeySignInError> {
-        let PasskeyPorts { ceremony, challenges, .. } = &self.ports.passkeys;
-        let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
+        let ports = &self.ports.passkeys;
+        let ceremony = ports.ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
         let (options, challenge) = start_ceremony(ceremony.begin_sign_in()?, self.clock.now())?;
-        challenges.open_sign_in(challenge).await?;
+        ports.challenges.open_sign_in(challenge).await?;
         Ok(options)
     }
 
@@ -158,16 +158,18 @@ impl PasskeySignIn {
         token: &Secret<String>,
         response: &'a str,
     ) -> Result<Assertion<'a>, PasskeySignInError> {
-        let PasskeyPorts { ceremony, challenges, store } = &self.ports.passkeys;
-        let ceremony = ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
+        let ports = &self.ports.passkeys;
+        let ceremony = ports.ceremony.as_ref().ok_or(PasskeySignInError::Off)?;
         let hash = hash_presented(token).ok_or(PasskeySignInError::Refused)?;
-        let state = challenges
+        let state = ports
+            .challenges
             .take_sign_in(hash, self.clock.now())
             .await?
             .ok_or(PasskeySignInError::Refused)?;
 
         let claimant = ceremony.claimant(response)?;
-        let passkey = store.find(&claimant.credential).await?.ok_or(PasskeySignInError::Refused)?;
+        let passkey =
+            ports.store.find(&claimant.credential).await?.ok_or(PasskeySignInError::Refused)?;
 
         Ok(Assertion { state, response, claimed_user: claimant.user, passkey })
     }

@@ -201,23 +201,23 @@ async fn deactivation_ends_sessions_and_challenges(db: Database) {
 /// Inserts a row of each kind that can be redeemed to sign in.
 async fn insert_pending(db: &Database, user: UserId, hash: u8) {
     let hash = vec![hash; 32];
-    let user = DbUid(user.0);
+    let user_id = DbUid(user.0);
     let end = DbInstant(START + HOUR);
     let link = diesel::insert_into(mailed_tokens::table).values((
         mailed_tokens::hash.eq(hash.clone()),
-        mailed_tokens::user_id.eq(user),
+        mailed_tokens::user_id.eq(user_id),
         mailed_tokens::purpose.eq("password_reset"),
         mailed_tokens::expires_at.eq(end),
     ));
     let challenge = diesel::insert_into(passkey_challenges::table).values((
         passkey_challenges::hash.eq(hash.clone()),
-        passkey_challenges::user_id.eq(user),
+        passkey_challenges::user_id.eq(user_id),
         passkey_challenges::state.eq("{}"),
         passkey_challenges::expires_at.eq(end),
     ));
     let code = diesel::insert_into(sign_in_codes::table).values((
         sign_in_codes::hash.eq(hash.clone()),
-        sign_in_codes::user_id.eq(user),
+        sign_in_codes::user_id.eq(user_id),
         sign_in_codes::challenge.eq(hash),
         sign_in_codes::expires_at.eq(end),
     ));
