@@ -82,14 +82,14 @@ fn web_depends_on_the_domains_of_its_gates_only() {
     let domains: BTreeSet<&str> =
         packages.iter().filter(|it| layer_of(it) == "domain").map(|it| it.name.as_str()).collect();
     let web = packages.iter().find(|it| it.name == "pia-web").expect("pia-web");
-    let used: BTreeSet<&str> = web
+    let used_domains: BTreeSet<&str> = web
         .dependencies
         .iter()
         .map(|it| it.name.as_str())
         .filter(|it| domains.contains(it))
         .collect();
 
-    assert_eq!(used, DOMAINS_OF_WEB.iter().copied().collect());
+    assert_eq!(used_domains, DOMAINS_OF_WEB.iter().copied().collect());
 }
 
 #[test]

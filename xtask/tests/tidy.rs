@@ -226,7 +226,7 @@ fn every_action_of_the_audit_log_is_explained() {
         let path = display_path(it);
         !path.ends_with("tests.rs") && !path.contains("/tests/")
     });
-    let used: BTreeSet<String> = shipped
+    let used_actions: BTreeSet<String> = shipped
         .flat_map(|it| {
             let text = read_text(&it);
             let lines = text.lines().take_while(|line| *line != "#[cfg(test)]");
@@ -236,12 +236,12 @@ fn every_action_of_the_audit_log_is_explained() {
         .filter(|it| is_action(it) && !NOT_ACTIONS.contains(&it.as_str()))
         .collect();
     let handbook = read_text(&root().join("docs/AUDIT.md"));
-    let documented: BTreeSet<String> = handbook
+    let documented_actions: BTreeSet<String> = handbook
         .lines()
         .filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned()))
         .collect();
 
-    let selectable: BTreeSet<String> =
+    let selectable_actions: BTreeSet<String> =
         read_text(&root().join("crates/console/src/admin/audit/actions.rs"))
             .lines()
             .filter_map(|line| line.split('"').nth(1))
@@ -249,12 +249,12 @@ fn every_action_of_the_audit_log_is_explained() {
             .map(str::to_owned)
             .collect();
 
-    let differing_actions = used.symmetric_difference(&documented).cloned();
-    let differing_selection = selectable.symmetric_difference(&documented).cloned();
+    let differing_actions = used_actions.symmetric_difference(&documented_actions).cloned();
+    let differing_selection = selectable_actions.symmetric_difference(&documented_actions).cloned();
 
     refuse(differing_actions, "actions that only the code or only docs/AUDIT.md has");
     refuse(differing_selection, "actions that only the console or only docs/AUDIT.md has");
-    assert!(!used.is_empty(), "there are no actions");
+    assert!(!used_actions.is_empty(), "there are no actions");
 }
 
 /// Returns whether a text has the form `noun.what_happened`, or

@@ -254,9 +254,9 @@ fn declaration(line: &str) -> Option<(&str, &str)> {
         it.starts_with("pub") || it.starts_with("in") || ["async", "unsafe"].contains(it)
     });
     let keyword = words.next()?;
-    let known = ["fn", "const", "static", "struct", "enum", "trait", "type"];
+    let keywords = ["fn", "const", "static", "struct", "enum", "trait", "type"];
     let name = words.next()?.split(|it: char| !it.is_alphanumeric() && it != '_').next()?;
-    known.contains(&keyword).then_some((keyword, name))
+    keywords.contains(&keyword).then_some((keyword, name))
 }
 
 /// Returns whether a file is part of a crate, and not only of its tests.

@@ -174,8 +174,9 @@ fn violations_name_their_member() {
         let violated_fields: Vec<_> = violations.iter().map(|it| it.field.as_str()).collect();
         assert_eq!(violated_fields, fields, "{body}");
     }
-    let many = format!(r#"{{"model":"small","input":["a"{}]}}"#, r#","a""#.repeat(MAX_INPUTS));
-    assert!(parse(many.as_bytes()).is_err());
+    let oversized_request =
+        format!(r#"{{"model":"small","input":["a"{}]}}"#, r#","a""#.repeat(MAX_INPUTS));
+    assert!(parse(oversized_request.as_bytes()).is_err());
     let null = r#"{"model":"small","input":"x","dimensions":null,"encoding_format":null}"#;
     assert_eq!(parse(null.as_bytes()).unwrap().body, r#"{"input":"x""#);
 }

@@ -60,8 +60,8 @@ fn a_caller_tool_cannot_hide_another() {
     }
     let long_tools = format!(r#"[{{"type":"{}"}}]"#, "x".repeat(65));
     assert_eq!(violations(&long_tools, ""), [("tools[0].type".to_owned(), "tool_not_allowed")]);
-    let many = format!("[{}]", vec!["1"; 1000].join(","));
-    assert_eq!(violations(&many, "").len(), 20);
+    let numbers = format!("[{}]", vec!["1"; 1000].join(","));
+    assert_eq!(violations(&numbers, "").len(), 20);
 }
 
 #[test]

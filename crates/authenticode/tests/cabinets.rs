@@ -157,13 +157,14 @@ fn a_removed_replaced_or_moved_signature_is_refused() {
     unsigned[SIGNATURE_OFFSET..SIGNATURE_OFFSET + 8].fill(0);
     let foreign_signature = &RSA_384[number(RSA_384, SIGNATURE_OFFSET)..];
     let resigned = [&RSA[..offset], foreign_signature].concat();
-    let mut moved = [&RSA[..offset], &[0; 8], &RSA[offset..]].concat();
+    let mut moved_cabinet = [&RSA[..offset], &[0; 8], &RSA[offset..]].concat();
     let moved_offset = u32::try_from(offset + 8).unwrap();
-    moved[SIGNATURE_OFFSET..SIGNATURE_OFFSET + 4].copy_from_slice(&moved_offset.to_le_bytes());
+    moved_cabinet[SIGNATURE_OFFSET..SIGNATURE_OFFSET + 4]
+        .copy_from_slice(&moved_offset.to_le_bytes());
 
     assert!(!is_of_signer(&unsigned));
     assert!(!is_of_signer(&resigned));
-    assert!(!is_of_signer(&moved));
+    assert!(!is_of_signer(&moved_cabinet));
 }
 
 /// Checks that changes are detected, except in the name of the key's algorithm,

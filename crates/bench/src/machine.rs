@@ -59,7 +59,7 @@ fn file_system(dir: &Path) -> String {
 }
 
 fn mount_of(mounts: &str, dir: &Path) -> Option<String> {
-    let mut found: Option<(usize, String)> = None;
+    let mut deepest_mount: Option<(usize, String)> = None;
     for line in mounts.lines() {
         let mut fields = line.split(' ');
         let (Some(device), Some(point), Some(kind)) = (fields.next(), fields.next(), fields.next())
@@ -68,13 +68,13 @@ fn mount_of(mounts: &str, dir: &Path) -> Option<String> {
         };
 
         let depth = Path::new(point).components().count();
-        let deeper = found.as_ref().is_none_or(|(deepest, _)| depth >= *deepest);
+        let deeper = deepest_mount.as_ref().is_none_or(|(deepest, _)| depth >= *deepest);
         if dir.starts_with(point) && deeper {
-            found = Some((depth, format!("{kind} on {device}")));
+            deepest_mount = Some((depth, format!("{kind} on {device}")));
         }
     }
 
-    found.map(|(_, text)| text)
+    deepest_mount.map(|(_, text)| text)
 }
 
 /// Returns the value of the first line `name : value`.

@@ -118,8 +118,8 @@ impl Registration {
         at: Timestamp,
     ) -> Result<(Change, IsFirst), RegisterDeviceError> {
         let is_first = IsFirst(!account.encrypted && !account.others_active(&self.id));
-        let known = account.device(&self.id);
-        if let Some(active) = known.filter(|it| it.is_active()) {
+        let known_device = account.device(&self.id);
+        if let Some(active) = known_device.filter(|it| it.is_active()) {
             if !self.has_keys_of(active) {
                 return Err(RegisterDeviceError::OtherKeys);
             }
@@ -132,9 +132,10 @@ impl Registration {
             return Err(RegisterDeviceError::Full { limit: MAX_DEVICES });
         }
 
-        let mut device = known.map_or_else(|| self.new_device(at), |it| self.update_device(it, at));
+        let mut device =
+            known_device.map_or_else(|| self.new_device(at), |it| self.update_device(it, at));
         device.state = DeviceState::Pending(session.clone());
-        let is_repeated = known.is_some_and(|it| !it.is_revoked() && self.has_keys_of(it));
+        let is_repeated = known_device.is_some_and(|it| !it.is_revoked() && self.has_keys_of(it));
         let effects = if is_repeated {
             SideEffects::default()
         } else {

@@ -337,9 +337,9 @@ mod tests {
     #[test]
     fn invalid_descriptions_are_refused() {
         let refused = |pointer: &str, value: Value| {
-            let mut changed = description();
-            *changed.pointer_mut(pointer).unwrap() = value;
-            PodDescription::parse(changed).unwrap_err()
+            let mut changed_description = description();
+            *changed_description.pointer_mut(pointer).unwrap() = value;
+            PodDescription::parse(changed_description).unwrap_err()
         };
         assert_eq!(refused("/protocol", json!(2)), DescriptionError::Protocol(1));
         for (pointer, value) in [

@@ -264,8 +264,8 @@ mod tests {
 
     #[test]
     fn a_check_that_would_take_long_is_left_out() {
-        let many: Vec<_> = (0..900).map(|it| json!({ "const": it })).collect();
-        let schema = json!({ "items": { "anyOf": many } });
+        let variants: Vec<_> = (0..900).map(|it| json!({ "const": it })).collect();
+        let schema = json!({ "items": { "anyOf": variants } });
         assert!(validate(&schema, &json!(["x"])).is_err());
         assert_eq!(validate(&schema, &json!(vec!["x"; 30_000])), Ok(()));
     }

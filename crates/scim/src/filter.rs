@@ -253,8 +253,8 @@ mod tests {
     #[test]
     fn other_filters_are_refused() {
         let long = format!("userName eq \"{}\"", "a".repeat(5_000));
-        let many = ["id pr"; 21].join(" and ");
-        let deep = format!("{}id pr{}", "not (".repeat(5_000), ")".repeat(5_000));
+        let long_filter = ["id pr"; 21].join(" and ");
+        let nested_filter = format!("{}id pr{}", "not (".repeat(5_000), ")".repeat(5_000));
         for filter in [
             "",
             "userName",
@@ -265,9 +265,9 @@ mod tests {
             r#"not (userName eq "a")"#,
             "userName eq 5",
             r#"meta.lastModified gt "yesterday""#,
-            &deep,
+            &nested_filter,
             &long,
-            &many,
+            &long_filter,
         ] {
             let err = user_conditions(Some(filter)).unwrap_err();
             assert_eq!(err.code_and_message().0, "invalidFilter", "{filter}");

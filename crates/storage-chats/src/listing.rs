@@ -167,8 +167,8 @@ async fn load_positions(
                 .is_not_null()
                 .and(chats::stamp.ge(DbInstant(since - DELETIONS_REPEATED)));
             let since_instant = DbInstant(since);
-            let changed = chats::updated_at.ge(since_instant).or(chats::stamp.ge(since_instant));
-            query = query.filter(changed.or(deleted_lately));
+            let is_changed = chats::updated_at.ge(since_instant).or(chats::stamp.ge(since_instant));
+            query = query.filter(is_changed.or(deleted_lately));
         }
 
         if !request.deleted {

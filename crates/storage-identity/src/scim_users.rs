@@ -153,9 +153,10 @@ impl SqlScimUsers {
                 conn.write_effects(&self.db, &effects).await?;
             }
 
-            let changed = conn.scim_user(id).await?.ok_or(DbError::Unreadable("scim_users"))?;
+            let changed_user =
+                conn.scim_user(id).await?.ok_or(DbError::Unreadable("scim_users"))?;
 
-            Ok(ScimUserChangeOutcome::Done(Box::new(changed.user)))
+            Ok(ScimUserChangeOutcome::Done(Box::new(changed_user.user)))
         })
     }
 }

@@ -25,12 +25,12 @@ connection_trait! {
     pub(crate) trait ChangeConnectors {
         /// Returns whether all groups exist.
         async fn groups_exist(&mut self, groups: &[DbUid]) -> Result<bool, DbError> {
-            let known: Vec<DbUid> = user_groups::table
+            let known_groups: Vec<DbUid> = user_groups::table
                 .filter(user_groups::id.eq_any(groups))
                 .select(user_groups::id)
                 .load(self)
                 .await?;
-            Ok(ids_without(groups, &known).is_empty())
+            Ok(ids_without(groups, &known_groups).is_empty())
         }
 
         /// Replaces the groups of a connector and of its operator.

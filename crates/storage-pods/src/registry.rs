@@ -112,22 +112,26 @@ impl PodRegistry for SqlPodRegistry {
                 };
                 Some(end.0)
             } else {
-                let connector = diesel::update(connectors::table.find(row.connector_id))
-                    .set(connectors::name.eq(connectors::name));
-                if connector.execute(conn).await? == 0 {
+                let locked_rows = diesel::update(connectors::table.find(row.connector_id))
+                    .set(connectors::name.eq(connectors::name))
+                    .execute(conn)
+                    .await?;
+                if locked_rows == 0 {
                     return Ok(PodRegistrationOutcome::TokenGone);
                 }
                 None
             };
 
             // Counts and the mark of draining stay: `record` and `drain` write them.
-            let changed = diesel::update(connected_pods::table.find(row.id)).set((
-                connected_pods::description.eq(&row.description),
-                connected_pods::token_hash.eq(&row.token_hash),
-                connected_pods::alive_until.eq(row.alive_until),
-            ));
-
-            if changed.execute(conn).await? == 0 {
+            let updated_rows = diesel::update(connected_pods::table.find(row.id))
+                .set((
+                    connected_pods::description.eq(&row.description),
+                    connected_pods::token_hash.eq(&row.token_hash),
+                    connected_pods::alive_until.eq(row.alive_until),
+                ))
+                .execute(conn)
+                .await?;
+            if updated_rows == 0 {
                 diesel::insert_into(connected_pods::table).values(&row).execute(conn).await?;
             }
 

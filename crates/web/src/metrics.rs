@@ -140,7 +140,7 @@ impl Metrics {
 /// Returns the label of a method. Clients may invent methods, and a label for
 /// each would fill the memory.
 fn method_label(method: &Method) -> &str {
-    let known = [
+    let known_methods = [
         Method::GET,
         Method::HEAD,
         Method::POST,
@@ -149,7 +149,7 @@ fn method_label(method: &Method) -> &str {
         Method::PATCH,
         Method::OPTIONS,
     ];
-    if known.contains(method) { method.as_str() } else { "other" }
+    if known_methods.contains(method) { method.as_str() } else { "other" }
 }
 
 struct ReadMetric {

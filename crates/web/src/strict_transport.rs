@@ -15,8 +15,8 @@ impl StrictTransport {
         let mut directives = text.split(';').map(str::trim);
         let age = directives.next()?.strip_prefix("max-age=")?;
         let is_age = !age.is_empty() && age.bytes().all(|it| it.is_ascii_digit());
-        let known = directives.all(|it| ["includeSubDomains", "preload"].contains(&it));
-        if !(is_age && known) {
+        let are_known = directives.all(|it| ["includeSubDomains", "preload"].contains(&it));
+        if !(is_age && are_known) {
             return None;
         }
         let value = HeaderValue::from_str(text).ok()?;

@@ -277,10 +277,10 @@ fn allowance_pool_and_top_ups_are_drawn_from_one_after_the_other() {
     credit_windows.settle(&grant.lines, Micros::credits(6), &grant.lines);
 
     assert_eq!(credits(&grant), [(WEEKLY, 2), (WindowKind::Pool, 5), (WindowKind::TopUp, 13)]);
-    let mut used = |kind| window(&mut credit_windows, kind).used.rounded_up();
-    assert_eq!(used(WEEKLY), 8 + 2);
-    assert_eq!(used(WindowKind::Pool), 6 - 2);
-    assert_eq!(used(WindowKind::TopUp), 0);
+    let mut used_credits = |kind| window(&mut credit_windows, kind).used.rounded_up();
+    assert_eq!(used_credits(WEEKLY), 8 + 2);
+    assert_eq!(used_credits(WindowKind::Pool), 6 - 2);
+    assert_eq!(used_credits(WindowKind::TopUp), 0);
     assert!(credit_windows.windows.values().all(|it| it.reserved.0 == 0));
 }
 
@@ -292,10 +292,10 @@ fn hidden_tokens_are_charged_to_the_last_balance() {
     let grant = credit_windows.admit(&request(holder, 3_000)).unwrap();
     credit_windows.settle(&grant.lines, Micros::credits(9), &grant.lines);
 
-    let mut used = |kind| window(&mut credit_windows, kind).used.rounded_up();
-    assert_eq!(used(WEEKLY), 8 + 2);
-    assert_eq!(used(WindowKind::Pool), 9 - 2);
-    assert_eq!(used(WindowKind::TopUp), 0);
+    let mut used_credits = |kind| window(&mut credit_windows, kind).used.rounded_up();
+    assert_eq!(used_credits(WEEKLY), 8 + 2);
+    assert_eq!(used_credits(WindowKind::Pool), 9 - 2);
+    assert_eq!(used_credits(WindowKind::TopUp), 0);
     // An overdrawn pool does not reduce the top-ups.
     assert_eq!(
         credits(&credit_windows.admit(&request(holder, 2_000)).unwrap()),

@@ -165,14 +165,14 @@ fn broken_json_is_reported_without_its_content() {
 
 #[test]
 fn deep_json_is_parsed_without_recursion() {
-    let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
-    let body = with(&format!(r#""response_format":{deep},"metadata":{deep}"#));
-    let message = format!(r#"{{"messages":[{{"role":"user","content":"x","y":{deep}}}]}}"#);
+    let nested_json = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+    let body = with(&format!(r#""response_format":{nested_json},"metadata":{nested_json}"#));
+    let message = format!(r#"{{"messages":[{{"role":"user","content":"x","y":{nested_json}}}]}}"#);
 
     assert!(parse_text(&body).is_ok());
     assert!(parse_text(&message).is_ok());
     assert_eq!(
-        violations(&format!(r#"{{"messages":{deep}}}"#)),
+        violations(&format!(r#"{{"messages":{nested_json}}}"#)),
         [("messages[0]".to_owned(), "invalid_type")]
     );
 }

@@ -60,12 +60,12 @@ impl Engine {
     }
 
     fn query(&self, request: QueryRequest) -> Outcome<Vec<ChunkId>> {
-        let found = self.0.query(request).map_err(|err| err.to_string())?;
+        let points = self.0.query(request).map_err(|err| err.to_string())?;
         let chunk = |it: PointId| match it {
             PointId::Uuid(id) => Ok(ChunkId(id)),
             PointId::NumId(_) => Err("a point has no UUID".into()),
         };
-        found.iter().map(|it| chunk(it.id)).collect()
+        points.iter().map(|it| chunk(it.id)).collect()
     }
 }
 

@@ -166,19 +166,19 @@ fn measure_recall(
     points: &Points,
     questions: &[DenseQuestion],
 ) -> Outcome<f64> {
-    let mut found = 0;
-    let mut expected = 0;
+    let mut found_count = 0;
+    let mut expected_count = 0;
     for (question, nearest) in questions.iter().zip(points.nearest(questions)?) {
         let bases = points.bases.clone();
         let dense = question.dense.clone();
         let query = VectorQuery { bases, dense, terms: Vec::new(), limit: NEAREST };
         let results: Vec<ChunkId> =
             runtime.block_on(store.search(query))?.into_iter().map(|it| it.chunk).collect();
-        found += nearest.iter().filter(|it| results.contains(it)).count();
-        expected += nearest.len();
+        found_count += nearest.iter().filter(|it| results.contains(it)).count();
+        expected_count += nearest.len();
     }
 
-    Ok(count(found) / count(expected))
+    Ok(count(found_count) / count(expected_count))
 }
 
 /// Returns the resident memory of this process in MB, and the part that is not

@@ -33,8 +33,8 @@ pub(super) fn many(device: &mut Device) -> Outcome<Changes> {
     let ids: Vec<String> = (0..MANY).map(|_| rng.id()).collect();
     // Every tenth item changes; the last hundredth is pushed separately. Ids
     // are random.
-    let changed: Vec<String> = ids.iter().step_by(MANY / TENTH).cloned().collect();
-    let (first, rest) = changed.split_at(TENTH - HUNDREDTH);
+    let changed_ids: Vec<String> = ids.iter().step_by(MANY / TENTH).cloned().collect();
+    let (first, rest) = changed_ids.split_at(TENTH - HUNDREDTH);
     let tenth = push(device, &mut rng, &ids, 1, None)?;
     let hundredth = push(device, &mut rng, first, 2, Some(&tenth))?;
     let last = push(device, &mut rng, rest, 3, Some(&hundredth))?;

@@ -49,10 +49,13 @@ async fn a_copy_is_replaced_until_a_proof_key_guards_it() {
     assert!(matches!(copy_after_key, Err(StoreCopyError::Locked)));
     assert_eq!(ada.recovery.find(ada.user).await.unwrap().umk_version, 2);
     assert_eq!(ada.devices.state(ada.user).await.unwrap().umk_version, 2);
-    let changed = "recovery-key-changed";
-    let stored = "recovery_key.stored";
-    let proof = "recovery_key.proof_stored";
-    assert_eq!(ada.actions(), [stored, changed, stored, changed, proof, changed]);
+    let change_email = "recovery-key-changed";
+    let copy_entry = "recovery_key.stored";
+    let proof_entry = "recovery_key.proof_stored";
+    assert_eq!(
+        ada.actions(),
+        [copy_entry, change_email, copy_entry, change_email, proof_entry, change_email]
+    );
 }
 
 #[tokio::test]

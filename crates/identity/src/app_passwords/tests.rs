@@ -190,9 +190,9 @@ async fn the_owner_is_emailed_about_a_recovery_code_as_proof() {
 
     world.create(by_recovery_code(CODE)).await.unwrap();
 
-    let used = QueuedEmail::new("recovery-code-used");
-    let added = QueuedEmail::new("app-password-added").with("name", "Desktop");
-    assert_eq!(world.factors.state().emails, [used, added]);
+    let recovery_email = QueuedEmail::new("recovery-code-used");
+    let app_password_email = QueuedEmail::new("app-password-added").with("name", "Desktop");
+    assert_eq!(world.factors.state().emails, [recovery_email, app_password_email]);
 }
 
 #[tokio::test]

@@ -59,12 +59,12 @@ pub(crate) fn weakness(password: &str, min_chars: usize, about: &[&str]) -> Opti
         return Some(Weakness::TooLong);
     }
 
-    let known = known_words(about);
-    if is_personal(password, &known) {
+    let personal_words = known_words(about);
+    if is_personal(password, &personal_words) {
         return Some(Weakness::Personal);
     }
 
-    is_common(password, &known).then_some(Weakness::Common)
+    is_common(password, &personal_words).then_some(Weakness::Common)
 }
 
 impl Weakness {

@@ -361,10 +361,10 @@ mod tests {
 
     #[test]
     fn the_number_of_recovery_codes_is_displayed_if_known() {
-        let used = "ein Wiederherstellungscode Ihres Kontos wurde benutzt.";
+        let use_sentence = "ein Wiederherstellungscode Ihres Kontos wurde benutzt.";
 
-        assert_eq!(opening(&Email::RecoveryCodeUsed(None)), used);
-        let known = opening(&Email::RecoveryCodeUsed(Some(5)));
-        assert_eq!(known, format!("{used} 5 sind noch übrig."));
+        assert_eq!(opening(&Email::RecoveryCodeUsed(None)), use_sentence);
+        let opening_with_count = opening(&Email::RecoveryCodeUsed(Some(5)));
+        assert_eq!(opening_with_count, format!("{use_sentence} 5 sind noch übrig."));
     }
 }

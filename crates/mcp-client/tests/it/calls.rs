@@ -13,12 +13,12 @@ const LONG: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn the_list_has_the_tools_of_all_pages_up_to_a_hundred() {
-    let few = ServerHandle::start(3).await.client.tools().await.expect("tools");
-    let many = ServerHandle::start(1_000).await.client.tools().await.expect("tools");
+    let three_tools = ServerHandle::start(3).await.client.tools().await.expect("tools");
+    let limited_tools = ServerHandle::start(1_000).await.client.tools().await.expect("tools");
 
-    let names: Vec<_> = few.iter().map(|it| it.name.as_str()).collect();
+    let names: Vec<_> = three_tools.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["tool-0", "tool-1", "tool-2"]);
-    assert_eq!(many.len(), 100);
+    assert_eq!(limited_tools.len(), 100);
 }
 
 #[tokio::test]
@@ -27,12 +27,12 @@ async fn calls_have_results() {
     let token = CancellationToken::new();
 
     let failed = server.client.call("fail", arguments(json!({})), LONG, token.clone()).await;
-    let changed = server.client.call("change", arguments(json!({})), LONG, token).await;
+    let change_result = server.client.call("change", arguments(json!({})), LONG, token).await;
 
     let expected = McpResult { content: json!("it failed"), is_error: true };
     assert_eq!(failed.expect("a result"), expected);
     let expected = McpResult { content: json!({ "changed": true }), is_error: false };
-    assert_eq!(changed.expect("a result"), expected);
+    assert_eq!(change_result.expect("a result"), expected);
     timeout(LONG, server.client.tools_changed()).await.expect("an announcement");
     assert_eq!(server.client.tools().await.expect("tools").len(), 2);
 }

@@ -152,12 +152,12 @@ async fn a_server_that_is_not_one_is_explained() {
     let template = ResponseTemplate::new(500).set_body_string(TOKEN);
     Mock::given(method("POST")).respond_with(template).mount(&broken).await;
     let ftp = "ftp://127.0.0.1/".parse().expect("an address");
-    let closed = "http://127.0.0.1:1/?key=s3cret".parse().expect("an address");
+    let closed_address = "http://127.0.0.1:1/?key=s3cret".parse().expect("an address");
 
     let refused = connect(&refusing).await.expect_err("an error");
     let failed = connect(&broken).await.expect_err("an error");
     let no_http = McpClient::connect(ftp, client(), None).await.expect_err("an error");
-    let no_server = McpClient::connect(closed, client(), None).await.expect_err("an error");
+    let no_server = McpClient::connect(closed_address, client(), None).await.expect_err("an error");
 
     assert!(matches!(refused, McpError::Unauthorized), "{refused:?}");
     assert_eq!(failed.to_string(), "the MCP server cannot be reached: status 500");

@@ -126,9 +126,10 @@ async fn an_unknown_method_is_a_protocol_error() {
 
 #[actix_web::test]
 async fn a_body_with_too_many_values_is_refused() {
-    let many = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "x": vec![0; 20_000] });
+    let large_request =
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "x": vec![0; 20_000] });
 
-    let reply = Fixture::new().post(&many, &[BOTH_TYPES]).await;
+    let reply = Fixture::new().post(&large_request, &[BOTH_TYPES]).await;
 
     assert_eq!(reply.status, 400);
     assert_eq!(reply.json()["error"], "too_many_values");

@@ -49,11 +49,11 @@ async fn an_invalid_name_never_reaches_the_store() {
 
     let created = groups.create(None, " ").await;
     let renamed = groups.rename(None, GroupId::generate(), "a\nb").await;
-    let found = groups.find_by_name("").await;
+    let result = groups.find_by_name("").await;
 
     assert!(matches!(created, Err(GroupError::Name(NameError::Empty))));
     assert!(matches!(renamed, Err(GroupError::Name(NameError::Control))));
-    assert!(matches!(found, Err(GroupError::Unknown)));
+    assert!(matches!(result, Err(GroupError::Unknown)));
 }
 
 #[tokio::test]
@@ -71,11 +71,11 @@ async fn addresses_and_last_uses_of_no_users_need_no_query() {
 async fn an_invalid_setting_never_reaches_the_store() {
     let wrong = [SettingChange::Quota(Quota::KnowledgeBases, Some(-1))];
 
-    let changed = groups(MockGroupStore::new(), unnotified())
+    let result = groups(MockGroupStore::new(), unnotified())
         .change_settings(None, GroupId::generate(), &wrong)
         .await;
 
-    assert!(matches!(changed, Err(GroupError::Settings(SettingsError::Limit))));
+    assert!(matches!(result, Err(GroupError::Settings(SettingsError::Limit))));
 }
 
 #[tokio::test]

@@ -63,8 +63,8 @@ impl PluginDraft {
         };
 
         if !content.kind.is_empty() {
-            let known = KINDS.contains(&&*content.kind);
-            check.rule("kind", known, &format!("Choose one of {}.", KINDS.join(", ")));
+            let is_known_kind = KINDS.contains(&&*content.kind);
+            check.rule("kind", is_known_kind, &format!("Choose one of {}.", KINDS.join(", ")));
         }
 
         check_config(&mut check, &content.config_json);
@@ -78,8 +78,8 @@ fn check_config(check: &mut FormCheck, config: &str) {
         return check.rule("configJson", false, "configJson must be a JSON object.");
     };
     let transport = config.get("transport");
-    let known = transport.is_none_or(|it| {
+    let is_known_transport = transport.is_none_or(|it| {
         it.is_null() || it.as_str().is_some_and(|name| TRANSPORTS.contains(&name))
     });
-    check.rule("configJson", known, "transport must be stdio or sse.");
+    check.rule("configJson", is_known_transport, "transport must be stdio or sse.");
 }

@@ -112,10 +112,10 @@ fn any_changed_byte_is_detected() {
     for (at, byte) in text.bytes().enumerate() {
         let flipped = (0..8).map(|bit| byte ^ (1 << bit));
         for other in flipped.chain(*b"\0 \n.=-_A0") {
-            let mut changed = text.clone().into_bytes();
-            changed[at] = other;
+            let mut changed_text = text.clone().into_bytes();
+            changed_text[at] = other;
 
-            let outcome = Licence::parse(&changed, &verifying);
+            let outcome = Licence::parse(&changed_text, &verifying);
 
             assert!(outcome.is_err() || (other == byte && outcome.as_ref() == Ok(&valid)), "{at}");
         }

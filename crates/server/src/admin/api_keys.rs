@@ -27,13 +27,13 @@ async fn list(accounts: &Administration, email: &str) -> Result<String, AdminErr
         accounts.api_keys.list(member.user).await?
     {
         let end = expires_at.map(|it| format!(", expires {it}")).unwrap_or_default();
-        let used =
+        let last_use =
             used_at.map_or_else(|| ", never used".to_owned(), |it| format!(", last used {it}"));
         let budget = match weekly_credits {
             0 => String::new(),
             credits => format!(", {credits} credits per week"),
         };
-        line(&mut output, format_args!("{id} {name}, created {created_at}{end}{used}{budget}"));
+        line(&mut output, format_args!("{id} {name}, created {created_at}{end}{last_use}{budget}"));
     }
 
     if output.is_empty() {

@@ -148,16 +148,16 @@ mod tests {
     #[tokio::test]
     async fn forgotten_rules_are_read_again_and_no_others() {
         let (rules, _) = rules_with(counting(), GroupId::generate());
-        let changed = GroupId::generate();
-        let other = GroupId::generate();
-        for group in [changed, other] {
+        let changed_group = GroupId::generate();
+        let other_group = GroupId::generate();
+        for group in [changed_group, other_group] {
             rules.rules_of(group).await.unwrap();
         }
 
-        rules.forget(changed);
+        rules.forget(changed_group);
 
-        assert_eq!(rules.rules_of(other).await.unwrap().credits.hourly, 2);
-        assert_eq!(rules.rules_of(changed).await.unwrap().credits.hourly, 3);
+        assert_eq!(rules.rules_of(other_group).await.unwrap().credits.hourly, 2);
+        assert_eq!(rules.rules_of(changed_group).await.unwrap().credits.hourly, 3);
     }
 
     #[tokio::test]

@@ -158,11 +158,11 @@ async fn each_use_of_a_tool_is_an_event(database: TestDatabase) {
 
     let expected = ["queued", "started", "tool", "tool", "artifact", "completed"];
     assert_eq!(kinds(&assignment), expected, "{assignment}");
-    let used = &assignment["events"][2];
-    let failed = &assignment["events"][3];
-    assert_eq!(used["message"], "Used pia_web_search.");
-    assert_eq!(failed["message"], "pia_web_search failed.");
-    assert!(used.get("detailJson").is_none());
+    let use_event = &assignment["events"][2];
+    let failure_event = &assignment["events"][3];
+    assert_eq!(use_event["message"], "Used pia_web_search.");
+    assert_eq!(failure_event["message"], "pia_web_search failed.");
+    assert!(use_event.get("detailJson").is_none());
     assert_eq!(linkup.calls().len(), 1);
 }
 

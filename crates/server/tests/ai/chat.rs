@@ -53,7 +53,8 @@ async fn the_upstream_gets_its_own_key_and_nothing_of_the_caller() {
     let answer = ada.send("POST", CHAT, &headers, request.to_string().as_bytes()).await;
 
     let call = upstream.call();
-    let known = ["accept", "authorization", "content-length", "content-type", "host", "user-agent"];
+    let known_headers =
+        ["accept", "authorization", "content-length", "content-type", "host", "user-agent"];
     assert_eq!(answer.status, 200);
     assert_eq!(answer.text(), WHOLE);
     assert_eq!(
@@ -62,7 +63,7 @@ async fn the_upstream_gets_its_own_key_and_nothing_of_the_caller() {
     );
     assert!(call.head.starts_with("POST /v1/chat/completions HTTP/1.1\r\n"), "{}", call.head);
     assert!(call.head.contains("authorization: Bearer sk-the-upstreams-key\r\n"), "{}", call.head);
-    assert_eq!(call.headers(), known);
+    assert_eq!(call.headers(), known_headers);
 }
 
 #[tokio::test(flavor = "multi_thread")]

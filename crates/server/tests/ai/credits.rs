@@ -201,7 +201,7 @@ async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
     let first_response = ada.post(CHAT, &capped(&long_text, 1000)).await;
     reported_once(ada, |it| it["hourly"]["used"].as_i64() > Some(200)).await;
     let hourly = refused(&ada.post(CHAT, &capped("good day", 1000)).await);
-    let used = reported(ada).await["hourly"]["used"].clone();
+    let hourly_use = reported(ada).await["hourly"]["used"].clone();
     let mut last_refusal = Value::Null;
     for _ in 0..9 {
         clock.advance(Duration::from_mins(62));
@@ -215,7 +215,7 @@ async fn a_members_hour_and_day_refuse_by_their_names(database: TestDatabase) {
 
     assert_eq!(first_response.status, 200, "{}", first_response.text());
     let of = |period: &str, limit: i64, used: &Value| json!({ "period": period, "unit": "credits", "limit": limit, "used": used });
-    assert_eq!(hourly, of("hourly", 1200, &used));
+    assert_eq!(hourly, of("hourly", 1200, &hourly_use));
     assert_eq!(last_refusal["period"], "daily", "{last_refusal}");
     assert_eq!(last_refusal, of("daily", 2300, &last_refusal["used"]));
 }
@@ -390,8 +390,8 @@ async fn who_hangs_up_before_the_usage_is_reported_pays_for_what_was_streamed(
     drop(streaming);
     let reported = reported_once(ada, |it| it["daily"]["used"].as_i64() > Some(0)).await;
 
-    let used = reported["daily"]["used"].as_i64().unwrap_or_default();
-    assert!((29..400).contains(&used), "{used}");
+    let daily_use = reported["daily"]["used"].as_i64().unwrap_or_default();
+    assert!((29..400).contains(&daily_use), "{daily_use}");
     assert!(app.admin("credits check").await.is_ok());
 }
 

@@ -177,7 +177,7 @@ async fn two_servers_share_the_limits_of_an_upstream(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fallback_answers_for_a_model_that_is_down_and_is_counted() {
     let error = r#"{"error":{"message":"down"}}"#;
-    let down = Fixed::with_response(response(
+    let failing_upstream = Fixed::with_response(response(
         "503 Service Unavailable",
         "content-type: application/json\r\n",
         error,
@@ -186,8 +186,8 @@ async fn a_fallback_answers_for_a_model_that_is_down_and_is_counted() {
     let other_upstream = Fixed::with_json(&answer_with("other")).await;
     let setting = with_entries(
         TestConfig::on(TestDatabase::sqlite()),
-        &down,
-        &[("first", &down), ("second", &other_upstream)],
+        &failing_upstream,
+        &[("first", &failing_upstream), ("second", &other_upstream)],
     );
     let app = setting.with("Ai__Providers__0__Fallbacks", "second").start().await;
     set_rules(&app, "mode.Assistant=first").await;

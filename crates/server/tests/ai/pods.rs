@@ -233,8 +233,9 @@ async fn a_revoked_token_disconnects_its_pod(database: TestDatabase) {
     let path = format!("{CONNECTORS}/{id}/tokens");
     assert_eq!(console.write("DELETE", &path, json!({})).await.status, 200);
 
-    let closed = timeout(Duration::from_secs(6), pod.line_after("closed")).await.expect("in time");
-    assert!(closed.contains("no longer valid"), "{closed}");
+    let close_line =
+        timeout(Duration::from_secs(6), pod.line_after("closed")).await.expect("in time");
+    assert!(close_line.contains("no longer valid"), "{close_line}");
     let mut refused_pod = Pod::start(&app, &token, "json");
     assert!(refused_pod.line_after("refused").await.contains("401"));
 
@@ -348,8 +349,9 @@ async fn an_administrator_tries_a_tool_and_ends_the_pod(database: TestDatabase) 
 
     let own_path = drain(pods[0]["id"].as_str().expect("an id"));
     assert_eq!(console.write("POST", &own_path, json!({})).await.status, 200);
-    let closed = timeout(Duration::from_secs(6), pod.line_after("closed")).await.expect("in time");
-    assert!(closed.contains("An administrator has ended this pod."), "{closed}");
+    let close_line =
+        timeout(Duration::from_secs(6), pod.line_after("closed")).await.expect("in time");
+    assert!(close_line.contains("An administrator has ended this pod."), "{close_line}");
 }
 
 async fn an_assignment_runs_on_a_pod(database: TestDatabase) {

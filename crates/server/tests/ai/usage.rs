@@ -341,8 +341,8 @@ async fn managers_of_an_organisation_read_the_usage_of_their_group(database: Tes
     let olga = app.sign_up("olga@example.org").await;
     let group = console.write("POST", "/api/admin/groups", json!({ "name": "Sales" })).await.body;
     let path = format!("/api/admin/users/{}/group", olga.user.as_deref().expect("an id"));
-    let moved = console.write("PUT", &path, json!({ "groupId": group["id"] })).await;
-    assert_eq!(moved.status, 200, "{}", moved.text());
+    let move_response = console.write("PUT", &path, json!({ "groupId": group["id"] })).await;
+    assert_eq!(move_response.status, 200, "{}", move_response.text());
     app.admin("grant olga@example.org --role org_manager").await.expect("a role");
     let credentials = json!({ "email": "olga@example.org", "password": PASSWORD });
     let signed_in = app.anonymous().post("/admin/login", &credentials).await;
@@ -430,14 +430,17 @@ async fn usage_by_model_is_paged_sorted_and_searched(database: TestDatabase) {
     let (before, _) = by_name.split_once("\" rel=\"next\"").expect("a link to the next page");
     let (_, next) = before.rsplit_once("after=").expect("the key of a row");
     let last = open(&format!("&sort=name&after={next}")).await;
-    let found = open("&search=PLANTED-0").await;
+    let found_page = open("&search=PLANTED-0").await;
 
     assert!(by_cost.contains("planted-10") && !by_cost.contains("test-model"), "{by_cost}");
     assert!(by_name.contains("planted-00") && !by_name.contains("test-model"), "{by_name}");
     assert!(next.ends_with("planted-49"), "{next}");
     assert!(last.contains("test-model") && !last.contains("planted-00"), "{last}");
     assert!(last.contains("First page") && !last.contains("rel=\"next\""), "{last}");
-    assert!(found.contains("planted-09") && !found.contains("test-model"), "{found}");
+    assert!(
+        found_page.contains("planted-09") && !found_page.contains("test-model"),
+        "{found_page}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -69,8 +69,8 @@ async fn a_script_calls_models_with_a_key(database: TestDatabase) {
         assert_eq!(content, "Demo answer to: good day");
     }
 
-    let used = text(&listed.body["items"][0]["lastUsedAt"]);
-    assert!(used.ends_with('Z'), "{used}");
+    let last_use = text(&listed.body["items"][0]["lastUsedAt"]);
+    assert!(last_use.ends_with('Z'), "{last_use}");
     let hex_id = ada.user.as_deref().expect("an id").replace('-', "").to_uppercase();
     let usage = match app.database().provider() {
         pia_storage::DatabaseKind::Sqlite => format!("ai_usage WHERE hex(user_id) = '{hex_id}'"),
@@ -268,8 +268,8 @@ async fn a_key_survives_a_password_change_but_not_its_owners_account(database: T
 async fn made_up_keys_are_rate_limited(database: TestDatabase) {
     let app = TestConfig::on(database).with("RateLimits__Global", "4").start().await;
     let ada = app.sign_up("ada@example.org").await;
-    let known = api_key_client(&app, &ada).await;
-    assert_eq!(known.get(TEMPLATES).await.status, 200);
+    let key_client = api_key_client(&app, &ada).await;
+    assert_eq!(key_client.get(TEMPLATES).await.status, 200);
 
     let mut refused = Vec::new();
     for n in 0..8 {
@@ -281,7 +281,7 @@ async fn made_up_keys_are_rate_limited(database: TestDatabase) {
     assert_eq!(refused.first(), Some(&401));
     assert_eq!(refused.last(), Some(&429));
     assert_eq!(
-        known.get(TEMPLATES).await.status,
+        key_client.get(TEMPLATES).await.status,
         200,
         "a known key counts towards its owner's limit"
     );
@@ -318,8 +318,8 @@ async fn a_key_gives_access_to_the_ai_routes_only() {
     let ada = app.sign_up("ada@example.org").await;
     let script = api_key_client(&app, &ada).await;
     let all = pia_server::routes().into_iter();
-    let mut opened = 0;
-    let mut closed = 0;
+    let mut opened_count = 0;
+    let mut closed_count = 0;
 
     for route in all.filter(|it| it.access != Access::Operator) {
         let id = Uuid::now_v7().to_string();
@@ -337,14 +337,14 @@ async fn a_key_gives_access_to_the_ai_routes_only() {
             && ["/api/ai/", "/v1/", "/kb/", "/mcp"].iter().any(|it| path.starts_with(it))
         {
             assert_ne!(response.status, 401, "{path}");
-            opened += 1;
+            opened_count += 1;
         } else {
             assert_eq!(response.refusal(), (401, "unauthorized"), "{path}");
-            closed += 1;
+            closed_count += 1;
         }
     }
 
-    assert!(opened >= 5 && closed >= 30, "{opened} {closed}");
+    assert!(opened_count >= 5 && closed_count >= 30, "{opened_count} {closed_count}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

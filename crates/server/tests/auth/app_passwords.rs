@@ -92,8 +92,8 @@ async fn an_app_password_is_created_returned_once_and_listed(database: TestDatab
     assert_eq!(items.iter().map(|it| text(&it["name"])).collect::<Vec<_>>(), ["Desktop", "Other"]);
     assert_eq!(keys(&items[0]), ["createdAt", "id", "name"]);
 
-    let used = &later_response.body["items"][0];
-    assert_eq!(keys(used), ["createdAt", "id", "lastUsedAt", "name"]);
+    let used_entry = &later_response.body["items"][0];
+    assert_eq!(keys(used_entry), ["createdAt", "id", "lastUsedAt", "name"]);
     assert!(
         !previous_response.text().contains(&password) && !later_response.text().contains(&password)
     );
@@ -183,10 +183,10 @@ async fn an_app_password_cannot_change_what_secures_the_account() {
     let envelope = sign_in(&app.anonymous(), "ada@example.org", &password).await;
     let desktop = app.anonymous().with_tokens(&envelope.body);
     let owner_session = current_session(&ada).await;
-    let closed: Vec<_> =
+    let owner_routes: Vec<_> =
         pia_server::routes().into_iter().filter(|it| it.access == Access::Owner).collect();
 
-    for route in &closed {
+    for route in &owner_routes {
         for id in [owner_session.clone(), Uuid::now_v7().to_string()] {
             let path = match route.path.split_once('{') {
                 Some((before, rest)) => {
@@ -199,7 +199,7 @@ async fn an_app_password_cannot_change_what_secures_the_account() {
         }
     }
 
-    assert!(closed.len() >= 9);
+    assert!(owner_routes.len() >= 9);
     assert_eq!(ada.get("/auth/me").await.status, 200);
     for path in ["/auth/me", "/auth/sessions", "/auth/login-history", "/api/ai/templates"] {
         assert_eq!(desktop.get(path).await.status, 200, "{path}");

@@ -100,11 +100,11 @@ async fn every_entry_records_actor_address_client_and_request(database: TestData
     assert_eq!(actual, expected.map(|(action, request)| (action, request.as_str())));
     for entry in list_entries(&app).await {
         let sides = [&entry.actor, &entry.subject];
-        let known = sides.iter().any(|it| match it {
+        let is_known = sides.iter().any(|it| match it {
             AuditSide::Known(it) => it.user == Some(user(&ada)),
             AuditSide::Nobody | AuditSide::Forgotten => false,
         });
-        assert!(known, "{entry:?}");
+        assert!(is_known, "{entry:?}");
         assert!([by(Some(user(&ada))), by(None)].contains(&entry.actor), "{entry:?}");
     }
 }

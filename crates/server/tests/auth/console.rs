@@ -165,16 +165,16 @@ async fn a_console_session_is_listed_and_ended_like_the_others(database: TestDat
 
 async fn a_console_session_ends_when_idle_and_after_its_lifetime(database: TestDatabase) {
     let ada = administrator(database).await;
-    let idle = open(&ada).await;
-    let used = open(&ada).await;
+    let idle_session = open(&ada).await;
+    let used_session = open(&ada).await;
 
     for _ in 0..35 {
         ada.clock.advance(Duration::from_mins(20));
-        assert_eq!(session(&used).await.status, 200);
+        assert_eq!(session(&used_session).await.status, 200);
     }
-    assert_eq!(session(&idle).await.refusal(), (401, "unauthorized"));
+    assert_eq!(session(&idle_session).await.refusal(), (401, "unauthorized"));
     ada.clock.advance(Duration::from_mins(21));
-    assert_eq!(session(&used).await.refusal(), (401, "unauthorized"));
+    assert_eq!(session(&used_session).await.refusal(), (401, "unauthorized"));
 }
 
 async fn console_sessions_do_not_evict_devices(database: TestDatabase) {

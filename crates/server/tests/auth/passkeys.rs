@@ -101,7 +101,7 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     let credential = key.get(&login["publicKey"]);
     let envelope = complete_sign_in(&app, &login, &credential).await;
     let signed_in = app.anonymous().with_tokens(&envelope.body);
-    let used = list(&signed_in).await;
+    let used_passkeys = list(&signed_in).await;
     let listed_sessions = sessions(&signed_in).await;
     let removal_response = remove(&signed_in, text(&addition_response.body["id"])).await;
     let later_response = sign_in(&app, &mut key).await;
@@ -128,7 +128,7 @@ async fn a_passkey_is_added_listed_used_and_removed(database: TestDatabase) {
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     assert_eq!(keys(&envelope.body), ["accessToken", "expiresIn", "refreshToken", "user"]);
     assert_eq!(envelope.body["user"]["email"], EMAIL);
-    assert!(used[0]["lastUsedAt"].is_string(), "{used:?}");
+    assert!(used_passkeys[0]["lastUsedAt"].is_string(), "{used_passkeys:?}");
     assert_eq!(listed_sessions[0]["method"], "passkey");
     assert_eq!(removal_response.status, 200);
     assert_eq!(removal_response.body, json!({ "success": true }));

@@ -343,15 +343,15 @@ async fn an_unknown_address_takes_as_long_as_a_known_one() {
         started.elapsed()
     };
 
-    let mut known = Vec::new();
-    let mut unknown = Vec::new();
+    let mut known_times = Vec::new();
+    let mut unknown_times = Vec::new();
     for round in 0..ROUNDS {
-        known.push(time(format!("{round}@known.example")).await);
-        unknown.push(time(format!("{round}@other.example")).await);
+        known_times.push(time(format!("{round}@known.example")).await);
+        unknown_times.push(time(format!("{round}@other.example")).await);
     }
 
-    let known_median = median(known);
-    let unknown_median = median(unknown);
+    let known_median = median(known_times);
+    let unknown_median = median(unknown_times);
     assert!(
         known_median < unknown_median * 2 && unknown_median < known_median * 2,
         "{known_median:?} and {unknown_median:?}"

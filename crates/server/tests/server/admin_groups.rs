@@ -76,7 +76,7 @@ async fn what_members_may_is_displayed_and_changed_all_or_nothing(database: Test
     let before = report_of(&app, "group show sales").await;
     let set = "group set Sales quota.KnowledgeBases=10 credits.weekly=5000 credits.pool=true \
                mode.assistant=big persona.FAST=small models=big,small";
-    let changed = report_of(&app, set).await;
+    let change_report = report_of(&app, set).await;
     let refused = report_of(&app, "group set Sales credits.daily=7 credits.hourly=-1").await;
     let presented = report_of(&app, "group show Sales").await;
     let cleared = report_of(
@@ -108,10 +108,10 @@ async fn what_members_may_is_displayed_and_changed_all_or_nothing(database: Test
         "persona.fast=small\n",
         "models=big,small\n",
     ] {
-        assert!(changed.contains(line), "{changed}");
+        assert!(change_report.contains(line), "{change_report}");
     }
     assert_eq!(refused, "a limit is a whole number, 0 to 1000000000000");
-    assert_eq!(settings(&presented), Some(changed));
+    assert_eq!(settings(&presented), Some(change_report));
     assert_eq!(Some(cleared), settings(&before));
     assert_eq!(settings(&default_group), settings(&before));
 }

@@ -140,8 +140,8 @@ async fn an_entry_shows_what_was_changed(database: TestDatabase) {
     assert_eq!(changes("ManagedPersona.GroupsUpdated"), groups);
     assert_eq!(changes("Plugin.Deleted")["name"], json!({ "before": "Files" }));
 
-    let moved = json!({ "before": "00000000-0000-7000-8000-000000000001", "after": sales });
-    assert_eq!(changes("Group.MemberAdded"), json!({ "groupId": moved }));
+    let group_change = json!({ "before": "00000000-0000-7000-8000-000000000001", "after": sales });
+    assert_eq!(changes("Group.MemberAdded"), json!({ "groupId": group_change }));
 }
 
 async fn pages_name_actions_objects_and_credits(database: TestDatabase) {

@@ -122,9 +122,9 @@ async fn invalid_values_are_not_repeated_in_the_error() {
 #[tokio::test(flavor = "multi_thread")]
 async fn excessive_nesting_is_refused_without_harm() {
     let app = TestApp::spawn().await;
-    let deep = format!(r#"{{"unknown":{}"#, "[".repeat(16_000));
+    let nested_body = format!(r#"{{"unknown":{}"#, "[".repeat(16_000));
 
-    let answer = register(&app.anonymous(), &[JSON], deep.as_bytes()).await;
+    let answer = register(&app.anonymous(), &[JSON], nested_body.as_bytes()).await;
 
     assert_eq!(answer.refusal(), (400, "malformed_json"));
     assert_eq!(app.anonymous().get("/health").await.status, 200);
@@ -210,10 +210,10 @@ async fn invalid_or_unsupported_compression_is_refused() {
     let plain = person("broken@example.org");
     let packed = gzip(&plain);
     let cut = &packed[..packed.len() / 2];
-    let mut changed = packed.clone();
-    changed[packed.len() / 2] ^= 0x55;
+    let mut changed_body = packed.clone();
+    changed_body[packed.len() / 2] ^= 0x55;
 
-    for (what, body) in [("plain", &plain[..]), ("changed", &changed), ("cut", cut)] {
+    for (what, body) in [("plain", &plain[..]), ("changed", &changed_body), ("cut", cut)] {
         let headers = [JSON, ("content-encoding", "gzip")];
         let answer = register(&app.anonymous(), &headers, body).await;
         assert_eq!(answer.refusal().0, 400, "{what}: {}", answer.text());

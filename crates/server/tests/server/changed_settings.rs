@@ -33,17 +33,17 @@ async fn a_change_applies_to_all_instances_and_survives_restarts(database: TestD
     };
     let previous_body = console.get(SETTINGS).await.body;
     let value = find(&previous_body, "OpenApi:Enabled")["value"].clone();
-    let changed = if value == "true" { "false" } else { "true" };
+    let new_value = if value == "true" { "false" } else { "true" };
     let status = published("app").await;
 
-    let answer = console.write("PUT", OPEN_API, json!({ "value": changed })).await;
+    let answer = console.write("PUT", OPEN_API, json!({ "value": new_value })).await;
 
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_ne!(published("app").await, status);
     until(async || (published("other").await != status).then_some(())).await;
     let settings = console.get(SETTINGS).await.body;
     let stored_setting = find(&settings, "OpenApi:Enabled");
-    assert_eq!(stored_setting["value"], json!(changed));
+    assert_eq!(stored_setting["value"], json!(new_value));
     assert_eq!(stored_setting["source"], "the console");
     assert!(
         stored_setting["changedAt"].is_string() && stored_setting["changedBy"].is_string(),
@@ -108,7 +108,7 @@ async fn a_change_of_a_setting_that_no_longer_exists_is_listed_and_removed(datab
     let days = format!("{SETTINGS}/Audit:RetentionDays");
     let token = format!("{SETTINGS}/Metrics:Token");
     let secret = "an0ther-word-of-thirty-two-letters";
-    let changed = console.write("PUT", &days, json!({ "value": "30" })).await;
+    let days_response = console.write("PUT", &days, json!({ "value": "30" })).await;
     let changed_secret = console.write("PUT", &token, json!({ "value": secret })).await;
     app.execute("UPDATE setting_overrides SET key = 'Old:Days' WHERE value = '30'").await;
     app.execute("UPDATE setting_overrides SET key = 'Old:Token' WHERE value = ''").await;
@@ -117,7 +117,7 @@ async fn a_change_of_a_setting_that_no_longer_exists_is_listed_and_removed(datab
     let removed = console.write("DELETE", &format!("{SETTINGS}/old:days"), Value::Null).await;
     let left = console.get(SETTINGS).await.body;
 
-    assert_eq!([changed.status, changed_secret.status, removed.status], [200; 3]);
+    assert_eq!([days_response.status, changed_secret.status, removed.status], [200; 3]);
     let unused = find(&listed.body, "Old:Days");
     assert_eq!([&unused["value"], &unused["isUnused"]], [&json!("30"), &json!(true)]);
     assert!(unused["changedAt"].is_string() && unused["changedBy"].is_string(), "{unused}");

@@ -50,12 +50,12 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
     assert_eq!(assignment_response.body["name"], "Office");
     assert_eq!(console.get(DEFAULT_GROUP).await.body, assignment_response.body);
 
-    let known = format!("&catalogVersion={}", before["catalogVersion"]);
-    let pulled = pull(&client, &known).await;
+    let known_version = format!("&catalogVersion={}", before["catalogVersion"]);
+    let pulled = pull(&client, &known_version).await;
     assert_eq!(pulled["clientPolicy"]["document"], DOCUMENT);
     assert_eq!(pulled["clientPolicy"]["updatedAt"], assignment_response.body["updatedAt"]);
-    let known = format!("&catalogVersion={}", pulled["catalogVersion"]);
-    assert!(pull(&client, &known).await.get("clientPolicy").is_none());
+    let pulled_version = format!("&catalogVersion={}", pulled["catalogVersion"]);
+    assert!(pull(&client, &pulled_version).await.get("clientPolicy").is_none());
 
     let path = format!("{POLICIES}/{id}");
     let tag = console.get(&path).await.header("etag").expect("a tag").to_owned();
@@ -64,7 +64,7 @@ async fn a_member_gets_an_assigned_policy_with_the_next_pull(database: TestDatab
     let stale = console.send("PUT", &path, &headers, &json!({ "name": "Home" })).await;
     assert_eq!(stale.refusal(), (412, "precondition_failed"));
     assert_eq!(replacement_response.status, 200, "{}", replacement_response.text());
-    assert_eq!(pull(&client, &known).await["clientPolicy"]["document"], "{}");
+    assert_eq!(pull(&client, &pulled_version).await["clientPolicy"]["document"], "{}");
 
     let removal_response = console.write("PUT", DEFAULT_GROUP, json!({ "policyId": null })).await;
     assert_eq!(removal_response.status, 200);

@@ -322,8 +322,8 @@ async fn effective_settings_of_a_user_name_their_source(database: TestDatabase) 
     let grant_response = console.write("PUT", &groups, json!({ "groupIds": [sales] })).await;
     assert_eq!(grant_response.status, 200, "{}", grant_response.text());
 
-    let moved = format!("/api/admin/users/{}/group", user["id"].as_str().expect("an id"));
-    console.write("PUT", &moved, json!({ "groupId": sales })).await;
+    let group_path = format!("/api/admin/users/{}/group", user["id"].as_str().expect("an id"));
+    console.write("PUT", &group_path, json!({ "groupId": sales })).await;
 
     let effective = console.get(&path).await.body;
 

@@ -45,9 +45,9 @@ async fn submit_report(client: &Client, report: &Value) -> Value {
 
 async fn a_report_is_stored_with_every_key_and_triaged(database: TestDatabase) {
     let (app, client, console) = administrator(TestConfig::on(database)).await;
-    let mut down = report("down");
-    down["newKey"] = json!({ "nested": [1.5, null] });
-    let receipt = submit_report(&client, &down).await;
+    let mut negative_report = report("down");
+    negative_report["newKey"] = json!({ "nested": [1.5, null] });
+    let receipt = submit_report(&client, &negative_report).await;
     assert_eq!(receipt["delivery"], "stored_only");
     submit_report(&client, &report("up")).await;
 

@@ -62,7 +62,7 @@ impl DatabaseProxy {
 }
 
 async fn forward(near: TcpStream, server: SocketAddr, mut traffic: watch::Receiver<Traffic>) {
-    let mut closed = traffic.clone();
+    let mut traffic_changes = traffic.clone();
     let forwarding = async {
         let open = traffic.wait_for(|it| *it == Traffic::Flows).await.is_ok();
         if !open {
@@ -78,7 +78,7 @@ async fn forward(near: TcpStream, server: SocketAddr, mut traffic: watch::Receiv
     };
     tokio::select! {
         () = forwarding => {}
-        _ = closed.wait_for(|it| *it == Traffic::Closed) => {}
+        _ = traffic_changes.wait_for(|it| *it == Traffic::Closed) => {}
     }
 }
 

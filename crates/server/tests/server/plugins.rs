@@ -139,9 +139,9 @@ async fn only_packages_of_trusted_signers_are_stored(database: TestDatabase) {
     assert_eq!(upload(&console, &path, PACKAGE).await.refusal(), (400, "untrusted_signer"));
     let certificate = trust(&console).await;
 
-    let mut changed = PACKAGE.to_vec();
-    changed[80] ^= 1;
-    for file in [UNSIGNED, b"", b"MSCF", &changed] {
+    let mut changed_package = PACKAGE.to_vec();
+    changed_package[80] ^= 1;
+    for file in [UNSIGNED, b"", b"MSCF", &changed_package] {
         let response = upload(&console, &path, file).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
     }

@@ -440,16 +440,16 @@ fn pages_have_the_access_of_their_folders() {
 #[tokio::test(flavor = "multi_thread")]
 async fn anonymous_callers_are_refused_before_the_body_is_read() {
     let app = with_ingest_key().start().await;
-    let closed: Vec<Route> =
+    let protected_routes: Vec<Route> =
         table().into_iter().filter(|it| it.access != Access::Anonymous).collect();
 
-    for route in &closed {
+    for route in &protected_routes {
         let answer = announce(&app.anonymous(), route, 5).await;
 
         assert_eq!(answer.refusal(), (401, "unauthorized"), "{}", format_route(route));
         assert_eq!(answer.header("www-authenticate"), Some("Bearer"), "{}", format_route(route));
     }
-    assert_eq!(closed.iter().filter(|it| !is_page(it)).count(), 231);
+    assert_eq!(protected_routes.iter().filter(|it| !is_page(it)).count(), 231);
 }
 
 #[tokio::test(flavor = "multi_thread")]

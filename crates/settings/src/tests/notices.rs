@@ -74,11 +74,11 @@ fn the_number_of_reported_unknown_settings_is_limited() {
 #[test]
 fn open_registration_has_a_notice_outside_development() {
     let open = Operator::production().notices().remove(0);
-    let closed = Operator::production().argument("LocalAuth:Registration=closed").notices();
-    let development = Operator::development().notices();
+    let closed_notices = Operator::production().argument("LocalAuth:Registration=closed").notices();
+    let development_notices = Operator::development().notices();
 
     assert!(open.starts_with("setting `LocalAuth:Registration`: whoever reaches"), "{open}");
-    assert!(closed.is_empty() && development.is_empty());
+    assert!(closed_notices.is_empty() && development_notices.is_empty());
 }
 
 #[test]

@@ -57,10 +57,10 @@ fn parse_row(line: &str) -> Option<(String, HandbookRow)> {
 fn the_handbook_lists_every_setting_and_no_other() {
     let config = operator().read();
 
-    let known: Vec<_> = config.snapshot.keys().collect();
-    let documented: Vec<_> = rows().into_keys().collect();
+    let known_keys: Vec<_> = config.snapshot.keys().collect();
+    let documented_keys: Vec<_> = rows().into_keys().collect();
 
-    assert_eq!(documented, known);
+    assert_eq!(documented_keys, known_keys);
 }
 
 #[test]

@@ -39,13 +39,13 @@ fn a_pending_restart_is_reported_once_until_it_is_reverted() {
     let with = |issuer: &str| format!(r#"{{ "Jwt": {{ "Issuer": "{issuer}" }} }}"#);
 
     let operator = operator.file("appsettings.json", &with("a"));
-    let changed = config.reload(&operator.sources).unwrap();
-    let again = config.reload(&operator.sources).unwrap();
+    let first_reload = config.reload(&operator.sources).unwrap();
+    let second_reload = config.reload(&operator.sources).unwrap();
     let operator = operator.file("appsettings.json", "{}");
     let back = config.reload(&operator.sources).unwrap();
 
-    assert_eq!(changed.restart_only, ["Jwt:Issuer"]);
-    assert_eq!(again, SettingChanges::default());
+    assert_eq!(first_reload.restart_only, ["Jwt:Issuer"]);
+    assert_eq!(second_reload, SettingChanges::default());
     assert_eq!(back, SettingChanges::default());
 }
 
@@ -184,9 +184,9 @@ fn overrides_apply_until_they_are_removed() {
     let operator = Operator::development().argument("LocalAuth:Registration=invitation");
     let config = live(&operator);
     let policy = config.follow(|it| it.local_auth.registration.policy);
-    let closed = vec![("LocalAuth:Registration".to_owned(), "closed".to_owned())];
+    let overrides = vec![("LocalAuth:Registration".to_owned(), "closed".to_owned())];
 
-    config.override_with(&operator.sources, closed).unwrap();
+    config.override_with(&operator.sources, overrides).unwrap();
     config.reload(&operator.sources).unwrap();
 
     let setting = |key: &str| config.effective().into_iter().find(|it| it.key == key).unwrap();

@@ -66,7 +66,7 @@ fn close(error: Option<&str>, allow_reconnect: bool) -> HubMessage {
 fn published_json_is_decoded() {
     let id = || "123".to_owned();
     let arguments = json!([42, "Test Message"]);
-    let closed = Some("Connection closed because of an error!");
+    let close_reason = Some("Connection closed because of an error!");
     for (body, message) in [
         (
             r#"{"type":1,"invocationId":"123","target":"Send","arguments":[42,"Test Message"]}"#,
@@ -104,10 +104,13 @@ fn published_json_is_decoded() {
         ),
         (r#"{"type":6}"#, HubMessage::Ping),
         (r#"{"type":7}"#, close(None, false)),
-        (r#"{"type":7,"error":"Connection closed because of an error!"}"#, close(closed, false)),
+        (
+            r#"{"type":7,"error":"Connection closed because of an error!"}"#,
+            close(close_reason, false),
+        ),
         (
             r#"{"type":7,"error":"Connection closed because of an error!","allowReconnect":true}"#,
-            close(closed, true),
+            close(close_reason, true),
         ),
         (r#"{"type":8,"sequenceId":1394}"#, HubMessage::Ack { sequence_id: 1394 }),
         (r#"{"type":9,"sequenceId":1234}"#, HubMessage::Sequence { sequence_id: 1234 }),

@@ -46,16 +46,16 @@ async fn current_windows_of_members_who_called_lately_are_loaded(db: Database) {
         windows.into_iter().map(columns).collect::<Vec<_>>()
     };
     let owners = [bob.member.0, ada.member.0];
-    let used = |amounts: [i64; 2]| owners.into_iter().zip(amounts).collect::<Vec<_>>();
+    let used_amounts = |amounts: [i64; 2]| owners.into_iter().zip(amounts).collect::<Vec<_>>();
     let group = default_group();
 
-    assert_eq!(load(group, BudgetPeriod::Hourly).await, used([3, 2]));
+    assert_eq!(load(group, BudgetPeriod::Hourly).await, used_amounts([3, 2]));
     assert_eq!(load(group, BudgetPeriod::Daily).await, []);
     assert_eq!(load(GroupId::generate(), BudgetPeriod::Hourly).await, []);
 
     clock.advance(Duration::from_mins(62));
-    assert_eq!(load(group, BudgetPeriod::Hourly).await, used([0, 0]));
-    assert_eq!(load(group, BudgetPeriod::Weekly).await, used([3, 2]));
+    assert_eq!(load(group, BudgetPeriod::Hourly).await, used_amounts([0, 0]));
+    assert_eq!(load(group, BudgetPeriod::Weekly).await, used_amounts([3, 2]));
 
     clock.advance(Duration::from_hours(9 * 24));
     assert_eq!(load(group, BudgetPeriod::Hourly).await, []);

@@ -152,18 +152,18 @@ async fn an_unchanged_list_is_not_sent_again(db: Database) {
     let ada = create_person(&db).await;
     put(&db, ada, &chat(1, 10), 100).await;
     let version = load_page(&db, ada, ALL).await.version;
-    let known = || IfNoneMatch::OneOf(vec![version]);
+    let condition = || IfNoneMatch::OneOf(vec![version]);
 
-    let unchanged = chats(&db).list(ada, ALL, known()).await.unwrap();
+    let unchanged = chats(&db).list(ada, ALL, condition()).await.unwrap();
     let any = chats(&db).list(ada, ALL, IfNoneMatch::Any).await.unwrap();
     put(&db, ada, &chat(2, 10), 100).await;
-    let changed = chats(&db).list(ada, ALL, known()).await.unwrap();
+    let list_after_change = chats(&db).list(ada, ALL, condition()).await.unwrap();
 
     assert_eq!(unchanged, ChatListOutcome::Unchanged(version));
     assert_eq!(any, ChatListOutcome::Unchanged(version));
-    let ChatListOutcome::Page(changed) = changed else { panic!("{changed:?}") };
-    assert_eq!(changed.version.epoch, version.epoch);
-    assert_eq!(changed.version.version, 2);
+    let ChatListOutcome::Page(page) = list_after_change else { panic!("{list_after_change:?}") };
+    assert_eq!(page.version.epoch, version.epoch);
+    assert_eq!(page.version.version, 2);
     let behind = Cursor { at: at(10), id: pia_sync::ChatId(uuid::Uuid::from_u128(2)).0 };
     let end = load_page(&db, ada, ChatListRequest { after: Some(behind), ..ALL }).await;
     assert_eq!(numbers(&end), (vec![], vec![]));

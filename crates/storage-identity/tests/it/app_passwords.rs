@@ -185,14 +185,14 @@ async fn a_session_of_an_app_password_is_restricted_and_ends_with_it(db: Databas
         accounts.caller_state(ada, session, START).await.unwrap().map(|it| it.scope)
     };
     let previous_scopes = [scope(sessions[0]).await, scope(sessions[3]).await];
-    let used = passwords.list(ada).await.unwrap()[0].used_at;
+    let last_use = passwords.list(ada).await.unwrap()[0].used_at;
 
     let removal = AppPasswordRemoval { user: ada, id, at: START };
     let was_removed = passwords.remove(removal, removal_effects, end_effects).await.unwrap();
     let removed_again = passwords.remove(removal, removal_effects, end_effects).await.unwrap();
 
     assert_eq!(previous_scopes, [Some(SessionScope::Data), Some(SessionScope::Full)]);
-    assert_eq!(used, Some(START + Duration::from_secs(11)));
+    assert_eq!(last_use, Some(START + Duration::from_secs(11)));
     assert!(was_removed);
     assert!(!removed_again);
     assert_eq!(scope(sessions[0]).await, None);

@@ -253,8 +253,8 @@ async fn invitations_are_searched_by_address(db: Database) {
     ] {
         let filter = InvitationFilter { search: search.to_owned(), ..InvitationFilter::default() };
         let request = PageRequest { limit: 9, after: None };
-        let found = store.page(START, &filter, request).await.unwrap();
-        let ids: Vec<_> = found.iter().map(|it| it.id).collect();
+        let invitations = store.page(START, &filter, request).await.unwrap();
+        let ids: Vec<_> = invitations.iter().map(|it| it.id).collect();
         assert_eq!(ids, expected, "{search}");
     }
 }

@@ -201,15 +201,15 @@ async fn long_spent_tokens_are_deleted(db: Database) {
 async fn omitted_device_properties_stay_unchanged(db: Database) {
     let chain = Chain::start(&db, 0).await;
     let minute = Duration::from_mins(1);
-    let moved =
+    let moved_device =
         SignInDevice { address: Some("192.0.2.7".parse().unwrap()), ..SignInDevice::default() };
-    let updated =
+    let updated_device =
         SignInDevice { app_version: Some("1.5.0.0".to_owned()), ..SignInDevice::default() };
 
     let at_first = chain.entry().await;
-    chain.present_on(moved.clone(), 1, minute).await;
+    chain.present_on(moved_device.clone(), 1, minute).await;
     let after_move = chain.entry().await;
-    chain.present_on(updated.clone(), 2, minute * 2).await;
+    chain.present_on(updated_device.clone(), 2, minute * 2).await;
     let after_update = chain.entry().await;
 
     assert_eq!(at_first.device, device());
@@ -218,15 +218,16 @@ async fn omitted_device_properties_stay_unchanged(db: Database) {
     assert_eq!(at_first.method, "password");
     assert_eq!(at_first.signed_in_from.as_deref(), Some("2001:db8::1"));
 
-    let moved = SignInDevice { address: moved.address, ..device() };
+    let device_after_move = SignInDevice { address: moved_device.address, ..device() };
     assert_eq!(
         after_move,
-        SessionEntry { used_at: START + minute, device: moved.clone(), ..at_first }
+        SessionEntry { used_at: START + minute, device: device_after_move.clone(), ..at_first }
     );
 
-    let updated = SignInDevice { app_version: updated.app_version, ..moved };
+    let device_after_update =
+        SignInDevice { app_version: updated_device.app_version, ..device_after_move };
     assert_eq!(
         after_update,
-        SessionEntry { used_at: START + minute * 2, device: updated, ..after_move }
+        SessionEntry { used_at: START + minute * 2, device: device_after_update, ..after_move }
     );
 }

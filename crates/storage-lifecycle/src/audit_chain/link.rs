@@ -116,8 +116,8 @@ pub(super) mod tests {
         }
         assert_ne!(row().link(&ORIGIN, 2), link);
         assert_ne!(row().link(&[1; 32], 1), link);
-        let moved =
+        let row_with =
             |object, request| ChainRow { object: text(object), request: text(request), ..row() };
-        assert_ne!(moved("ab", "c").link(&ORIGIN, 1), moved("a", "bc").link(&ORIGIN, 1));
+        assert_ne!(row_with("ab", "c").link(&ORIGIN, 1), row_with("a", "bc").link(&ORIGIN, 1));
     }
 }

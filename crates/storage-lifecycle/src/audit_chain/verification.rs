@@ -187,9 +187,9 @@ mod tests {
         let (rows, checkpoints) = chain(&signer(1));
         assert_eq!(faults(&rows, &checkpoints), []);
 
-        let mut changed = rows.clone();
-        changed[4].at = pia_storage::DbInstant(Timestamp::from_micros(1));
-        assert_eq!(faults(&changed, &checkpoints), [changed_fault(5, 5)]);
+        let mut changed_rows = rows.clone();
+        changed_rows[4].at = pia_storage::DbInstant(Timestamp::from_micros(1));
+        assert_eq!(faults(&changed_rows, &checkpoints), [changed_fault(5, 5)]);
 
         let mut shortened = rows.clone();
         shortened.drain(3..5);

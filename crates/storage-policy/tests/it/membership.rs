@@ -95,16 +95,16 @@ async fn members_are_paged_by_role_and_status(db: Database) {
         (MemberOrder::Status, [0, 2, 3, 1, 4]),
         (MemberOrder::StatusDescending, [4, 1, 3, 2, 0]),
     ] {
-        let mut found = Vec::new();
+        let mut listed_users = Vec::new();
         let mut after = None;
         for _ in 0..3 {
             let filter = MemberFilter { order, ..MemberFilter::default() };
             let page = groups.members(filter, PageRequest { after, limit: 2 }).await.unwrap();
-            found.extend(page.items.iter().map(|it| it.user));
+            listed_users.extend(page.items.iter().map(|it| it.user));
             after = page.next;
         }
 
-        assert_eq!(found, expected.map(|it| users[it]), "{order:?}");
+        assert_eq!(listed_users, expected.map(|it| users[it]), "{order:?}");
         assert_eq!(after, None, "{order:?}");
     }
 }
@@ -142,8 +142,8 @@ async fn a_page_after_a_deleted_account_begins_at_its_position(db: Database) {
         assert!(cursor.is_some(), "{order:?}");
         let next_page = page(order, cursor, 5).await;
 
-        let found: Vec<_> = next_page.items.iter().map(|it| it.user).collect();
-        assert_eq!(found, expected.map(|it| users[it]), "{order:?}");
+        let listed_users: Vec<_> = next_page.items.iter().map(|it| it.user).collect();
+        assert_eq!(listed_users, expected.map(|it| users[it]), "{order:?}");
     }
 }
 
@@ -229,8 +229,8 @@ async fn members_are_selected_by_role_state_and_factor(db: Database) {
         let request = PageRequest { after: None, limit: 10 };
         let page = groups.members(filter.clone(), request).await.unwrap();
 
-        let found: Vec<_> = page.items.iter().map(|it| it.user).collect();
-        assert_eq!(found, expected, "{filter:?}");
+        let listed_users: Vec<_> = page.items.iter().map(|it| it.user).collect();
+        assert_eq!(listed_users, expected, "{filter:?}");
     }
 }
 

@@ -103,7 +103,7 @@ async fn a_pull_costs_two_statements_and_with_preferences_three(db: Database) {
     let first = pull(&person, START, None).await;
     let counter = Counter::of(&person.db).await;
 
-    let known = pull(&person, START, Some(first.catalogue_version)).await;
+    let known_pull = pull(&person, START, Some(first.catalogue_version)).await;
     let with_known = counter.take();
     let plugin = first.catalogue.unwrap().catalogue.plugins[0].id.as_u128();
     person.push(20, vec![item(Channel::PluginPreferences, plugin, 15)]).await;
@@ -115,7 +115,7 @@ async fn a_pull_costs_two_statements_and_with_preferences_three(db: Database) {
     let all_at_once = pull_at_once(&person, START, None).await;
     let all_at_once_count = counter.take();
 
-    assert_eq!(known.page.rows.len(), 100);
+    assert_eq!(known_pull.page.rows.len(), 100);
     assert_eq!(with_known, 2);
     assert_eq!(at_once.page, offered.page);
     assert_eq!(at_once_count, 2);
@@ -133,12 +133,12 @@ async fn a_push_costs_no_more_statements_for_more_items(db: Database) {
     let todos = |ids: std::ops::Range<u128>| ids.map(|it| todo(it, 15)).collect::<Vec<Item>>();
 
     person.push(20, todos(100..105)).await;
-    let few = counter.take();
+    let count_of_few = counter.take();
     person.push(30, todos(1_000..1_500)).await;
-    let many = counter.take();
+    let count_of_many = counter.take();
 
     // On SQLite rows are written one by one: there is no round trip to save.
     let by_row = if person.db.provider() == DatabaseKind::Sqlite { 495 } else { 0 };
-    assert_eq!(many, few + by_row);
-    assert!(few > 0 && few < 15, "{few}");
+    assert_eq!(count_of_many, count_of_few + by_row);
+    assert!(count_of_few > 0 && count_of_few < 15, "{count_of_few}");
 }

@@ -58,8 +58,8 @@ impl<'a> Fields<'a> {
             return;
         }
 
-        let known = KNOWN_CHAT_KEYS.iter().find(|it| it.eq_ignore_ascii_case(&key));
-        let key = known.map_or(key, |it| Cow::Borrowed(*it));
+        let known_key = KNOWN_CHAT_KEYS.iter().find(|it| it.eq_ignore_ascii_case(&key));
+        let key = known_key.map_or(key, |it| Cow::Borrowed(*it));
         self.0.retain(|(it, _)| *it != key);
 
         if value.get() != "null" {

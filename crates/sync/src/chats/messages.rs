@@ -101,8 +101,8 @@ impl ValueType {
             Self::Texts(keys) => {
                 let mut valid = true;
                 let is_object = each_member(value, |key, value| {
-                    let known = keys.iter().any(|it| it.eq_ignore_ascii_case(key));
-                    valid &= !known || value == "null" || Self::Text.accepts(value);
+                    let is_known = keys.iter().any(|it| it.eq_ignore_ascii_case(key));
+                    valid &= !is_known || value == "null" || Self::Text.accepts(value);
                 });
                 is_object && valid
             }

@@ -155,8 +155,8 @@ async fn a_flood_of_uploads_ends_the_connection() {
 #[actix_web::test]
 async fn a_flood_of_large_values_harms_no_other_pod() {
     // A frame is as long as permitted, and each message in it too.
-    let many = vec![json!({ "": 0 }); 36_000];
-    let call = json!({ "type": 1, "target": "Unknown", "arguments": many });
+    let arguments = vec![json!({ "": 0 }); 36_000];
+    let call = json!({ "type": 1, "target": "Unknown", "arguments": arguments });
     let frame = record(&call).repeat(3);
     let _alone = alone().await;
     let (_, growth) = flooded_with("large values", vec![frame; 10]).await;

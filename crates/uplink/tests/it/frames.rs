@@ -87,16 +87,17 @@ async fn json_that_is_nested_deeply_ends_the_connection() {
         format!("{{\"type\":3,\"invocationId\":\"s1\",\"result\":{open}{close}}}\u{1e}"),
         format!("{}\u{1e}", "{\"a\":".repeat(40_000)),
     ] {
-        let closed = misbehaved(async |pod| pod.send_text(text).await.unwrap()).await;
-        assert!(closed.expect("a close message")["error"].is_string());
+        let close_message = misbehaved(async |pod| pod.send_text(text).await.unwrap()).await;
+        assert!(close_message.expect("a close message")["error"].is_string());
     }
 }
 
 #[actix_web::test]
 async fn a_record_that_is_no_message_ends_the_connection() {
     for text in ["\u{1e}", "null\u{1e}", "{}\u{1e}", "{\"type\":1}\u{1e}", "{\"type\":-1}\u{1e}"] {
-        let closed = misbehaved(async |pod| pod.send_text(text.to_owned()).await.unwrap()).await;
-        assert!(closed.expect("a close message")["error"].is_string(), "{text}");
+        let close_message =
+            misbehaved(async |pod| pod.send_text(text.to_owned()).await.unwrap()).await;
+        assert!(close_message.expect("a close message")["error"].is_string(), "{text}");
     }
 }
 
@@ -127,10 +128,14 @@ async fn wrong_lengths_in_message_pack_end_the_connection() {
 async fn a_handshake_that_is_none_is_refused() {
     let server = Server::start();
     let long = "x".repeat(5000);
-    let deep = format!("{}\u{1e}", "[".repeat(4000));
-    for text in
-        ["\u{1e}", "{\"type\":6}\u{1e}", &long, &deep, "{\"protocol\":\"xml\",\"version\":1}\u{1e}"]
-    {
+    let nested_text = format!("{}\u{1e}", "[".repeat(4000));
+    for text in [
+        "\u{1e}",
+        "{\"type\":6}\u{1e}",
+        &long,
+        &nested_text,
+        "{\"protocol\":\"xml\",\"version\":1}\u{1e}",
+    ] {
         let mut pod = RawPod::open(server.address, 1).await;
         pod.send_text(text.to_owned()).await.unwrap();
         let response = pod.next().await.expect("a response");
@@ -141,7 +146,7 @@ async fn a_handshake_that_is_none_is_refused() {
 
 #[actix_web::test]
 async fn a_pod_that_continues_after_a_violation_learns_the_reason() {
-    let closed = misbehaved(async |pod| {
+    let close_message = misbehaved(async |pod| {
         // Their answers wait before the message that closes the connection.
         let call = json!({ "type": 1, "invocationId": "", "target": "No", "arguments": [] });
         let calls = (0..100).map(|number| {
@@ -157,7 +162,7 @@ async fn a_pod_that_continues_after_a_violation_learns_the_reason() {
         }
     })
     .await;
-    assert!(closed.expect("a close message")["error"].is_string());
+    assert!(close_message.expect("a close message")["error"].is_string());
 }
 
 impl RawPod {

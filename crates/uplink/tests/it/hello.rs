@@ -22,21 +22,24 @@ async fn lies_in_a_description_are_refused_with_the_reason() {
     let server = Server::start();
     echo_pod::start(server.address, 2, "echo").await;
     let tool = description("raw", 1)["tools"][0].clone();
-    let changed = |pointer: &str, value: Value| {
+    let changed_description = |pointer: &str, value: Value| {
         let mut lie = description("raw", 1);
         *lie.pointer_mut(pointer).unwrap() = value;
         lie
     };
     for (description, reason) in [
-        (changed("/protocol", json!(2)), "unsupported protocol"),
-        (changed("/protocol", json!(u64::MAX)), "malformed"),
-        (changed("/tools", json!([tool, tool])), "raw"),
-        (changed("/tools", json!(vec![&tool; 101])), "at most 100"),
-        (changed("/tools/0/timeoutSeconds", json!(0)), "timeoutSeconds"),
-        (changed("/tools/0/timeoutSeconds", json!(601)), "timeoutSeconds"),
-        (changed("/tools/0/name", json!("pia_search")), "pia_search"),
-        (changed("/tools/0/parameters", json!({ "x": "y".repeat(32 * 1024) })), "parameters"),
-        (changed("/maxConcurrentCalls", json!(-1)), "malformed"),
+        (changed_description("/protocol", json!(2)), "unsupported protocol"),
+        (changed_description("/protocol", json!(u64::MAX)), "malformed"),
+        (changed_description("/tools", json!([tool, tool])), "raw"),
+        (changed_description("/tools", json!(vec![&tool; 101])), "at most 100"),
+        (changed_description("/tools/0/timeoutSeconds", json!(0)), "timeoutSeconds"),
+        (changed_description("/tools/0/timeoutSeconds", json!(601)), "timeoutSeconds"),
+        (changed_description("/tools/0/name", json!("pia_search")), "pia_search"),
+        (
+            changed_description("/tools/0/parameters", json!({ "x": "y".repeat(32 * 1024) })),
+            "parameters",
+        ),
+        (changed_description("/maxConcurrentCalls", json!(-1)), "malformed"),
         (json!(null), "malformed"),
         (json!([[]]), "malformed"),
     ] {
@@ -57,14 +60,14 @@ async fn a_hundred_tools_are_registered_if_they_fit_into_a_message() {
             tool
         })
         .collect();
-    let mut many = description("raw", 1);
-    many["tools"] = json!(tools);
-    assert!(answer(&server, many.clone()).await["result"].is_object());
+    let mut large_description = description("raw", 1);
+    large_description["tools"] = json!(tools);
+    assert!(answer(&server, large_description.clone()).await["result"].is_object());
 
-    many["tools"][0]["parameters"] = json!({ "x": "y".repeat(31 * 1024) });
-    many["tools"][1]["parameters"] = json!({ "x": "y".repeat(31 * 1024) });
+    large_description["tools"][0]["parameters"] = json!({ "x": "y".repeat(31 * 1024) });
+    large_description["tools"][1]["parameters"] = json!({ "x": "y".repeat(31 * 1024) });
     let mut pod = RawPod::open(server.address, 1).await;
     pod.shake_hands("json", 1).await;
-    pod.invoke("large", "Hello", vec![many]).await;
+    pod.invoke("large", "Hello", vec![large_description]).await;
     assert!(pod.closed().await.expect("a close message")["error"].is_string());
 }

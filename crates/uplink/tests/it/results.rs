@@ -113,14 +113,14 @@ async fn a_long_result_is_cut_and_a_longer_one_ends_the_connection() {
     let content = reply.await.unwrap().into_text();
     assert_eq!(content, "x".repeat(32_000) + "\n[The rest was left out.]");
 
-    let mut closed = None;
+    let mut close_message = None;
     let reply = answered(&server, &mut pod, async |pod, id| {
         pod.send(&completion(&id, &of(256 * KIB))).await;
-        closed = pod.closed().await;
+        close_message = pod.closed().await;
     });
     assert_eq!(reply.await, Err(ToolCallError::Lost));
 
-    let message: Value = closed.expect("a close message");
+    let message: Value = close_message.expect("a close message");
     assert!(message["error"].is_string() && message["allowReconnect"] != true, "{message}");
     assert_eq!(server.call("raw", "").await, Err(ToolCallError::NotGranted));
     server.assert_echo("echo").await;

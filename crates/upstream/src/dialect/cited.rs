@@ -111,7 +111,7 @@ pub(super) fn link_citations(answer: Bytes) -> Bytes {
     let Ok(mut parsed) = serde_json::from_slice::<Value>(&answer) else { return answer };
 
     let choices = parsed.get_mut("choices").and_then(Value::as_array_mut);
-    let mut changed = false;
+    let mut is_changed = false;
     for choice in choices.into_iter().flatten() {
         if let Some(message) = choice.get_mut("message").and_then(Value::as_object_mut)
             && let Some(annotations) = message.remove("annotations")
@@ -121,11 +121,11 @@ pub(super) fn link_citations(answer: Bytes) -> Bytes {
             let text = message.get("content").map(text_of).unwrap_or_default();
             let list = links.missing_in(&text);
             message.insert("content".to_owned(), Value::from(format!("{text}{list}")));
-            changed = true;
+            is_changed = true;
         }
     }
 
-    if changed { Bytes::from(parsed.to_string()) } else { answer }
+    if is_changed { Bytes::from(parsed.to_string()) } else { answer }
 }
 
 fn add_links(links: &mut Links, annotations: &Value) {

@@ -215,8 +215,8 @@ impl AsRef<[u8]> for TrackedBytes {
 fn check_encoding(request: &HttpRequest) -> Result<(), ApiError> {
     let encoding = text(request, CONTENT_ENCODING).unwrap_or("identity").trim();
     let is_single = request.headers().get_all(CONTENT_ENCODING).count() <= 1;
-    let known = ["gzip", "deflate", "identity", ""];
-    if is_single && known.iter().any(|it| it.eq_ignore_ascii_case(encoding)) {
+    let known_encodings = ["gzip", "deflate", "identity", ""];
+    if is_single && known_encodings.iter().any(|it| it.eq_ignore_ascii_case(encoding)) {
         return Ok(());
     }
     let message = "Send the body plain, or compressed with gzip or deflate.";

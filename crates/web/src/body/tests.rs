@@ -89,9 +89,9 @@ fn invalid_json_is_malformed() {
 
 #[test]
 fn deeply_nested_json_is_rejected() {
-    let deep = "[".repeat(100_000);
+    let nested_json = "[".repeat(100_000);
 
-    let refused = parse::<serde_json::Value>(deep.as_bytes()).unwrap_err();
+    let refused = parse::<serde_json::Value>(nested_json.as_bytes()).unwrap_err();
 
     assert!(refused.to_string().starts_with("malformed_json"), "{refused}");
 }

@@ -22,8 +22,10 @@ const TAGS: [(&str, &str); 9] = [
 
 /// Returns the list of these tags with their descriptions.
 pub(super) fn tags(used: &BTreeSet<&str>) -> Value {
-    let used = TAGS.iter().filter(|(name, _)| used.contains(name));
-    used.map(|(name, description)| json!({ "name": name, "description": description })).collect()
+    TAGS.iter()
+        .filter(|(name, _)| used.contains(name))
+        .map(|(name, description)| json!({ "name": name, "description": description }))
+        .collect()
 }
 
 /// Returns the base URL of the paths, which a server replaces by its public URL.

@@ -108,9 +108,10 @@ mod tests {
     #[test]
     fn groups_take_turns_regardless_of_their_order() {
         let mut turns = FairQueue::default();
-        let many = GroupId::generate();
-        let few = GroupId::generate();
-        let positions = [many, many, many, few, few].map(|it| turns.join(it));
+        let busy_group = GroupId::generate();
+        let quiet_group = GroupId::generate();
+        let positions =
+            [busy_group, busy_group, busy_group, quiet_group, quiet_group].map(|it| turns.join(it));
 
         assert_eq!(leave_in_turn(&mut turns, &positions), [0, 3, 1, 4, 2]);
         assert_eq!(turns.len(), 0);

@@ -107,17 +107,17 @@ async fn a_manager_tries_the_search_in_bases_of_the_group(database: TestDatabase
     };
 
     let question = "Which class may I book for a railway journey?";
-    let found = search(&ada, &travel, question).await;
+    let search_response = search(&ada, &travel, question).await;
     let irrelevant = search(&ada, &travel, "Who juggles xylophones at zoo@moon.example?").await;
 
-    assert_eq!(found.status, 200, "{}", found.text());
-    assert_eq!(found.body[0]["documentId"], json!(document));
-    assert!(found.body[0]["text"].as_str().is_some_and(|it| it.contains(text)));
-    assert!(found.body[0]["similarity"].as_f64().is_some_and(|it| it > 0.0));
+    assert_eq!(search_response.status, 200, "{}", search_response.text());
+    assert_eq!(search_response.body[0]["documentId"], json!(document));
+    assert!(search_response.body[0]["text"].as_str().is_some_and(|it| it.contains(text)));
+    assert!(search_response.body[0]["similarity"].as_f64().is_some_and(|it| it > 0.0));
     assert_eq!(irrelevant.body, json!([]));
     assert_eq!(search(&ada, &foreign, question).await.refusal(), (404, "not_found"));
     assert_eq!(search(&admin, &foreign, question).await.body, json!([]));
-    assert_eq!(search(&admin, &travel, question).await.body, found.body);
+    assert_eq!(search(&admin, &travel, question).await.body, search_response.body);
 }
 
 async fn a_manager_is_refused_for_the_reasons_of_the_contract(database: TestDatabase) {
@@ -233,7 +233,7 @@ async fn documents_are_paged_sorted_and_searched_in_the_console(database: TestDa
     let last = open(&format!("sort=-title&cursor={cursor}")).await;
     let of_other_column =
         console.get(&format!("/admin/knowledge/{travel}?sort=size&cursor={cursor}")).await;
-    let found = open("search=RULE+07").await;
+    let found_page = open("search=RULE+07").await;
     let unknown_state = open("status=Lost").await;
 
     assert!(first.contains("Rule 50") && first.contains("Rule 01"), "{first}");
@@ -241,8 +241,8 @@ async fn documents_are_paged_sorted_and_searched_in_the_console(database: TestDa
     assert!(last.contains("Rule 00") && !last.contains("Rule 01"), "{last}");
     assert!(last.contains("First page") && !last.contains("rel=\"next\""), "{last}");
     assert_eq!(of_other_column.status, 400);
-    assert!(found.contains("Rule 07") && !found.contains("Rule 08"), "{found}");
-    assert!(found.contains("Clear filters"), "{found}");
+    assert!(found_page.contains("Rule 07") && !found_page.contains("Rule 08"), "{found_page}");
+    assert!(found_page.contains("Clear filters"), "{found_page}");
     assert!(unknown_state.contains("Rule 07"), "{unknown_state}");
     assert!(!unknown_state.contains("Clear filters"), "{unknown_state}");
 }

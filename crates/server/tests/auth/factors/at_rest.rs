@@ -160,10 +160,10 @@ async fn each_step_is_audited(database: TestDatabase) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_secret_outlives_a_change_of_the_master_key() {
     let ada = Ada::on(TestDatabase::sqlite()).await;
-    let changed = TestConfig::beside(&ada.app)
+    let changed_config = TestConfig::beside(&ada.app)
         .at(Arc::<ManualClock>::clone(&ada.clock))
         .with("Encryption__MasterKey", ANOTHER_KEY);
-    let rotating_server = changed
+    let rotating_server = changed_config
         .with("Encryption__PreviousMasterKey", pia_server_testkit::harness::MASTER_KEY)
         .start()
         .await;

@@ -98,9 +98,9 @@ fn malformed(valid: &Value, field: &str) -> Vec<(String, Value)> {
     let mut cases: Vec<(String, Value)> = values
         .into_iter()
         .map(|value| {
-            let mut changed = valid.clone();
-            changed["response"][field] = value.clone();
-            (format!("{field}: {value}"), changed)
+            let mut changed_response = valid.clone();
+            changed_response["response"][field] = value.clone();
+            (format!("{field}: {value}"), changed_response)
         })
         .collect();
     let mut without = valid.clone();

@@ -47,15 +47,15 @@ async fn an_account_is_identified_by_its_subject_only(database: TestDatabase) {
     fake.set_user("ada-1", "moved@example.org");
     fake.set_claim("email_verified", json!(false));
     fake.set_claim("name", json!("Countess"));
-    let moved = signed_in(&app, &fake).await;
+    let sign_in_after_move = signed_in(&app, &fake).await;
     fake.set_user("eve-1", "ADA@example.org");
     fake.set_claim("email_verified", json!(true));
     let squatter = sign_in_at_provider(&app, &fake).await;
     fake.set_user("ADA-1", "other@example.org");
     let other_client = signed_in(&app, &fake).await;
 
-    assert_eq!(moved.user, first.user);
-    let account = user(&app, &moved).await;
+    assert_eq!(sign_in_after_move.user, first.user);
+    let account = user(&app, &sign_in_after_move).await;
     assert_eq!(account["email"], "Ada@example.org");
     assert_eq!(account["displayName"], "Ada Lovelace");
     assert_eq!(redirect_error(&squatter), "email_exists");

@@ -39,11 +39,11 @@ async fn a_user_is_imported_created_updated_and_deactivated(database: TestDataba
     assert_eq!(second_response.refusal(), (409, "uniqueness"), "{}", second_response.text());
 
     let path = path_of(&creation_response.body);
-    let mut changed = user;
-    changed["name"] =
+    let mut changed_user = user;
+    changed_user["name"] =
         json!({ "givenName": "Another", "middleName": "Excited", "familyName": "User" });
-    changed["id"] = creation_response.body["id"].clone();
-    let replacement_response = server.send("PUT", &path, changed).await;
+    changed_user["id"] = creation_response.body["id"].clone();
+    let replacement_response = server.send("PUT", &path, changed_user).await;
     assert_eq!(replacement_response.status, 200);
     assert_eq!(replacement_response.body["name"]["givenName"], "Another");
 
@@ -84,7 +84,7 @@ async fn a_group_is_pushed_with_its_members(database: TestDatabase) {
         "Test SCIMv2 renamed"
     );
 
-    let changed = server
+    let changed_group = server
         .patch(
             &creation_response.body,
             json!([
@@ -93,8 +93,8 @@ async fn a_group_is_pushed_with_its_members(database: TestDatabase) {
             ]),
         )
         .await;
-    assert_eq!(changed["members"][0]["value"], bob["id"]);
-    assert_eq!(changed["members"].as_array().map(Vec::len), Some(1));
+    assert_eq!(changed_group["members"][0]["value"], bob["id"]);
+    assert_eq!(changed_group["members"].as_array().map(Vec::len), Some(1));
 
     let replaced = json!([{ "op": "replace", "path": "members", "value": [member(&ada)] }]);
     assert_eq!(

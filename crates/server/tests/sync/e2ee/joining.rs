@@ -227,7 +227,7 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
     let joining_machine = Machine::new();
     let session = joining_machine.start_onboarding(&ada).await;
     let valid_approval = first_machine.approval(&joining_machine, &session, Some(2));
-    let changed = |field: &str, value: Value| {
+    let changed_approval = |field: &str, value: Value| {
         let mut approval = valid_approval.clone();
         approval[field] = value;
         approval
@@ -240,7 +240,7 @@ async fn any_other_signature_is_refused(database: TestDatabase) {
         ("signatureVersion", json!(null)),
         ("approverSignature", json!(text(0, 64))),
     ] {
-        let response = ada.post(APPROVE, &changed(field, value)).await;
+        let response = ada.post(APPROVE, &changed_approval(field, value)).await;
         assert_eq!(response.refusal(), (400, "invalid_signature"), "{field}");
     }
 

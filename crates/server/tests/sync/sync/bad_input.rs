@@ -52,9 +52,9 @@ async fn a_malformed_push_is_refused_by_field_and_stores_nothing(database: TestD
         assert_eq!(response.status, 400, "{body}");
     }
 
-    let deep = format!("{{\"todos\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let nested_body = format!("{{\"todos\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
     let json = [("content-type", "application/json")];
-    let response = ada.send("POST", "/api/sync/push", &json, deep.as_bytes()).await;
+    let response = ada.send("POST", "/api/sync/push", &json, nested_body.as_bytes()).await;
     assert_eq!(response.refusal(), (400, "malformed_json"));
     assert_eq!(changed_ids(&pull(&ada, NOTHING).await), (vec![], vec![]));
 }

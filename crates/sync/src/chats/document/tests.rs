@@ -252,7 +252,8 @@ fn both_encrypted_parts_are_required_and_validated() {
 #[test]
 fn malformed_and_oversized_documents_are_rejected() {
     let nested = |depth: usize| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
-    let deep = |depth| format!(r#"{{"id":"{ID}","updatedAt":"{AT}","x":{}}}"#, nested(depth));
+    let nested_chat =
+        |depth| format!(r#"{{"id":"{ID}","updatedAt":"{AT}","x":{}}}"#, nested(depth));
     let wide: serde_json::Map<String, Value> =
         (0..257).map(|number| (format!("key{number}"), number.into())).collect();
 
@@ -264,7 +265,7 @@ fn malformed_and_oversized_documents_are_rejected() {
     assert_eq!(["[]", "5", "null", "\"x\""].map(code), ["invalid"; 4]);
     assert_eq!(["", "{", "{} {}", "{\"a\":}", "\u{feff}{}"].map(code), ["malformed"; 5]);
     assert_eq!(
-        [code(&deep(59)), code(&deep(60)), code(&deep(99_999))],
+        [code(&nested_chat(59)), code(&nested_chat(60)), code(&nested_chat(99_999))],
         ["good", "too_deep", "too_deep"]
     );
     assert_eq!(code(&Value::from(wide).to_string()), "too_many");

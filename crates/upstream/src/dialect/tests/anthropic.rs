@@ -251,15 +251,17 @@ fn thinking_has_the_format_of_the_models_generation() {
     let mut body = hello();
     body["temperature"] = json!(0.5);
 
-    let older = request_body("claude-sonnet-4-5", ReasoningEffort::Medium, &body);
-    let newer = request_body("claude-opus-4-8", ReasoningEffort::XHigh, &body);
+    let older_request = request_body("claude-sonnet-4-5", ReasoningEffort::Medium, &body);
+    let newer_request = request_body("claude-opus-4-8", ReasoningEffort::XHigh, &body);
     let none = request_body("claude-opus-4-8", ReasoningEffort::None, &body);
 
-    assert_eq!(older["thinking"], json!({ "type": "enabled", "budget_tokens": 8192 }));
-    assert_eq!(newer["thinking"], json!({ "type": "adaptive" }));
-    assert_eq!(newer["output_config"], json!({ "effort": "xhigh" }));
+    assert_eq!(older_request["thinking"], json!({ "type": "enabled", "budget_tokens": 8192 }));
+    assert_eq!(newer_request["thinking"], json!({ "type": "adaptive" }));
+    assert_eq!(newer_request["output_config"], json!({ "effort": "xhigh" }));
     // Thinking excludes a temperature.
-    assert!(older.get("temperature").is_none() && newer.get("temperature").is_none());
+    assert!(
+        older_request.get("temperature").is_none() && newer_request.get("temperature").is_none()
+    );
     assert!(none.get("thinking").is_none());
     assert_eq!(none["temperature"], 0.5);
 }

@@ -172,9 +172,9 @@ async fn ollama_streams_reasoning_and_tool_calls() {
 #[tokio::test]
 async fn vllm_streams_reasoning_under_either_name() {
     let events = include_str!("fixtures/vllm_stream.sse");
-    let older = events.replace(r#""reasoning":"#, r#""reasoning_content":"#);
+    let older_events = events.replace(r#""reasoning":"#, r#""reasoning_content":"#);
 
-    for events in [events, &older] {
+    for events in [events, &older_events] {
         let parsed = streamed_response(ProviderType::VLlm, false, events).await;
 
         assert_eq!(parsed.reasoning, "Okay.");

@@ -131,13 +131,13 @@ impl Points for Qdrant {
     ) -> Result<Response<QueryResponse>, Status> {
         let request = request.into_inner();
         self.resolve(&request.collection_name)?;
-        let found = self.vectors.search(search(request)).await.map_err(rejected)?;
+        let chunks = self.vectors.search(search(request)).await.map_err(rejected)?;
         let to_scored_point = |it: FoundChunk| ScoredPoint {
             id: Some(PointId::from(it.chunk.to_string())),
             score: it.score,
             ..ScoredPoint::default()
         };
-        let result = found.into_iter().map(to_scored_point).collect();
+        let result = chunks.into_iter().map(to_scored_point).collect();
         Ok(Response::new(QueryResponse { result, ..QueryResponse::default() }))
     }
 

@@ -70,12 +70,12 @@ async fn without_a_configured_key_the_path_does_not_exist() {
                     )
                 };
 
-                let known = send_to("/kb").await;
-                let unknown = send_to("/nowhere").await;
+                let known_response = send_to("/kb").await;
+                let unknown_response = send_to("/nowhere").await;
 
-                assert_eq!(error(&known), (404, "not_found"), "{method}");
-                assert_eq!(unknown.status, known.status, "{method}");
-                assert_eq!(unknown.body, known.body, "{method}");
+                assert_eq!(error(&known_response), (404, "not_found"), "{method}");
+                assert_eq!(unknown_response.status, known_response.status, "{method}");
+                assert_eq!(unknown_response.body, known_response.body, "{method}");
             }
         }
     }
