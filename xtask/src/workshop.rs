@@ -13,14 +13,6 @@ use crate::outcome::Outcome;
 use crate::places;
 use crate::python::Venv;
 
-/// Tool: its program, version and sources.
-struct Tool {
-    program: &'static str,
-    version: &'static str,
-    wheel: &'static str,
-    krate: &'static str,
-}
-
 const TOOLS: &[Tool] = &[
     Tool {
         program: "cargo-audit",
@@ -73,6 +65,14 @@ impl Workshop {
         let installed = self.0.iter().map(|it| it.join(program)).find(|it| it.is_file());
         command(installed.unwrap_or_else(|| program.into()))
     }
+}
+
+/// Tool: its program, version and sources.
+struct Tool {
+    program: &'static str,
+    version: &'static str,
+    wheel: &'static str,
+    krate: &'static str,
 }
 
 impl Tool {

@@ -8,14 +8,6 @@ use pia_knowledge::ExtractError;
 use crate::archive::Archive;
 use crate::xml::{Piece, Xml};
 
-/// Relationship of a part with another one.
-#[derive(Debug)]
-struct Relationship {
-    id: String,
-    kind: String,
-    target: String,
-}
-
 /// Relationships of one part.
 #[derive(Debug, Default)]
 pub(crate) struct Relationships(Vec<Relationship>);
@@ -55,6 +47,14 @@ impl Relationships {
     pub(crate) fn all_of_kind(&self, kind: &str) -> impl Iterator<Item = &str> {
         self.0.iter().filter(move |it| it.kind.ends_with(kind)).map(|it| it.target.as_str())
     }
+}
+
+/// Relationship of a part with another one.
+#[derive(Debug)]
+struct Relationship {
+    id: String,
+    kind: String,
+    target: String,
 }
 
 /// Returns the path of a target, which may be relative to a folder.

@@ -34,12 +34,6 @@ const MISMATCHES: &str = "
     ) r ON r.window_key = w.key
     WHERE w.reserved <> COALESCE(r.open, 0) ORDER BY w.key";
 
-#[derive(QueryableByName)]
-struct Unused {
-    #[diesel(sql_type = BigInt)]
-    unused: i64,
-}
-
 /// Window whose reserved amount differs from its reservations.
 #[derive(QueryableByName)]
 pub(crate) struct MismatchRow {
@@ -61,6 +55,12 @@ pub(crate) struct LastWeek {
     pub(crate) start: DbInstant,
     /// Start of this week.
     pub(crate) end: DbInstant,
+}
+
+#[derive(QueryableByName)]
+struct Unused {
+    #[diesel(sql_type = BigInt)]
+    unused: i64,
 }
 
 /// Builds the query of unused credits, for connections of every kind.

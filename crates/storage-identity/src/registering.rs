@@ -133,15 +133,6 @@ connection_trait! {
     }
 }
 
-/// Row of an invitation that a registration redeems.
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = invitations)]
-struct InvitationRow {
-    id: DbUid,
-    role: String,
-    group_id: Option<DbUid>,
-}
-
 /// Row of a stored token.
 #[derive(Insertable)]
 #[diesel(table_name = mailed_tokens)]
@@ -150,6 +141,15 @@ pub(crate) struct TokenRow {
     user_id: DbUid,
     purpose: &'static str,
     expires_at: DbInstant,
+}
+
+/// Row of an invitation that a registration redeems.
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = invitations)]
+struct InvitationRow {
+    id: DbUid,
+    role: String,
+    group_id: Option<DbUid>,
 }
 
 #[derive(Insertable)]

@@ -54,75 +54,6 @@ macro_rules! is_unverified {
     }};
 }
 
-/// Rows that an erasure locks before it checks the account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LockScope {
-    /// Rows of the account alone.
-    Account,
-    /// Also the number of accounts. It blocks all registrations, so only the erasures
-    /// of administrators lock it.
-    AccountCount,
-}
-
-/// Result of one attempt to erase an account.
-enum ErasureAttempt {
-    /// The attempt decided the outcome.
-    Finished(ErasureOutcome),
-    /// The account is an administrator's, whose erasure needs
-    /// [`LockScope::AccountCount`].
-    NeedsAccountCount,
-}
-
-#[derive(Queryable, Selectable)]
-#[diesel(table_name = accounts)]
-struct LockedAccount {
-    role: String,
-    email_folded: String,
-    deactivated_at: Option<DbInstant>,
-}
-
-connection_trait! {
-    /// Locks and conditions of an erasure. Call each method inside its transaction.
-    trait ErasureGuards {
-        /// Locks the number of accounts until the commit, so that of two
-        /// administrators who leave at once the second sees that the first is gone.
-        async fn lock_account_count(&mut self) -> Result<(), DbError> {
-            let turn_update = diesel::update(locks::table.find(ACCOUNT_COUNT))
-                .set(locks::turn.eq(locks::turn + 1));
-            match turn_update.execute(self).await? {
-                1 => Ok(()),
-                _ => Err(DbError::Unreadable("locks")),
-            }
-        }
-
-        /// Locks an account until the commit, so that no session starts meanwhile.
-        async fn lock_account(&mut self, user: UserId) -> Result<Option<LockedAccount>, DbError> {
-            let account = accounts::table.find(DbUid(user.0));
-            Ok(lock_row!(self, account, accounts::provider, LockedAccount::as_returning()))
-        }
-
-        /// Returns whether the session that requests an erasure has not ended.
-        async fn has_live_session(&mut self, erasure: &AccountErasure) -> Result<bool, DbError> {
-            let is_live = sessions::expires_at.gt(DbInstant(erasure.at));
-            let live_session = sessions::table
-                .find(DbUid(erasure.session.0))
-                .filter(sessions::user_id.eq(DbUid(erasure.user.0)).and(is_live));
-            Ok(diesel::select(exists(live_session)).get_result(self).await?)
-        }
-
-        /// Returns whether no other account is an active administrator's.
-        async fn is_last_admin(&mut self, user: UserId) -> Result<bool, DbError> {
-            let other_admins = accounts::table
-                .filter(accounts::role.eq(Role::Admin.name()))
-                .filter(accounts::id.ne(DbUid(user.0)))
-                .filter(accounts::deactivated_at.is_null());
-            let has_other_admin: bool =
-                diesel::select(exists(other_admins)).get_result(self).await?;
-            Ok(!has_other_admin)
-        }
-    }
-}
-
 /// Eraser of accounts, in SQL.
 ///
 /// Rows that refer to an account are deleted with it; others are named here.
@@ -297,6 +228,75 @@ impl Eraser for SqlEraser {
             self.truncate().await
         } else {
             Ok(true)
+        }
+    }
+}
+
+/// Rows that an erasure locks before it checks the account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LockScope {
+    /// Rows of the account alone.
+    Account,
+    /// Also the number of accounts. It blocks all registrations, so only the erasures
+    /// of administrators lock it.
+    AccountCount,
+}
+
+/// Result of one attempt to erase an account.
+enum ErasureAttempt {
+    /// The attempt decided the outcome.
+    Finished(ErasureOutcome),
+    /// The account is an administrator's, whose erasure needs
+    /// [`LockScope::AccountCount`].
+    NeedsAccountCount,
+}
+
+#[derive(Queryable, Selectable)]
+#[diesel(table_name = accounts)]
+struct LockedAccount {
+    role: String,
+    email_folded: String,
+    deactivated_at: Option<DbInstant>,
+}
+
+connection_trait! {
+    /// Locks and conditions of an erasure. Call each method inside its transaction.
+    trait ErasureGuards {
+        /// Locks the number of accounts until the commit, so that of two
+        /// administrators who leave at once the second sees that the first is gone.
+        async fn lock_account_count(&mut self) -> Result<(), DbError> {
+            let turn_update = diesel::update(locks::table.find(ACCOUNT_COUNT))
+                .set(locks::turn.eq(locks::turn + 1));
+            match turn_update.execute(self).await? {
+                1 => Ok(()),
+                _ => Err(DbError::Unreadable("locks")),
+            }
+        }
+
+        /// Locks an account until the commit, so that no session starts meanwhile.
+        async fn lock_account(&mut self, user: UserId) -> Result<Option<LockedAccount>, DbError> {
+            let account = accounts::table.find(DbUid(user.0));
+            Ok(lock_row!(self, account, accounts::provider, LockedAccount::as_returning()))
+        }
+
+        /// Returns whether the session that requests an erasure has not ended.
+        async fn has_live_session(&mut self, erasure: &AccountErasure) -> Result<bool, DbError> {
+            let is_live = sessions::expires_at.gt(DbInstant(erasure.at));
+            let live_session = sessions::table
+                .find(DbUid(erasure.session.0))
+                .filter(sessions::user_id.eq(DbUid(erasure.user.0)).and(is_live));
+            Ok(diesel::select(exists(live_session)).get_result(self).await?)
+        }
+
+        /// Returns whether no other account is an active administrator's.
+        async fn is_last_admin(&mut self, user: UserId) -> Result<bool, DbError> {
+            let other_admins = accounts::table
+                .filter(accounts::role.eq(Role::Admin.name()))
+                .filter(accounts::id.ne(DbUid(user.0)))
+                .filter(accounts::deactivated_at.is_null());
+            let has_other_admin: bool =
+                diesel::select(exists(other_admins)).get_result(self).await?;
+            Ok(!has_other_admin)
         }
     }
 }

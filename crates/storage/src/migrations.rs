@@ -53,18 +53,18 @@ diesel::table! {
     }
 }
 
-/// Migration of this program.
-struct MigrationId {
-    version: String,
-    name: String,
-}
-
 /// Differences between the migrations of a database and of this program.
 pub(crate) struct State {
     /// Names of the migrations that this version has and the database lacks.
     pub(crate) pending: Vec<String>,
     /// Versions of the migrations that only the database has.
     pub(crate) unknown: Vec<String>,
+}
+
+/// Migration of this program.
+struct MigrationId {
+    version: String,
+    name: String,
 }
 
 /// Applies every pending migration, and returns their names.

@@ -29,12 +29,6 @@ const GRANTS: &str = "
     FROM pg_tables
     WHERE schemaname = current_schema() AND tableowner = current_user";
 
-#[derive(QueryableByName)]
-struct Grant {
-    #[diesel(sql_type = Text)]
-    statement: String,
-}
-
 /// Change of the restriction of requests to the rows of their user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Restriction {
@@ -56,6 +50,12 @@ pub(crate) struct Roles<'a> {
     pub(crate) maintenance: Option<&'a str>,
     /// Change of the restriction of requests.
     pub(crate) restriction: Restriction,
+}
+
+#[derive(QueryableByName)]
+struct Grant {
+    #[diesel(sql_type = Text)]
+    statement: String,
 }
 
 impl<'a> Roles<'a> {

@@ -23,6 +23,14 @@ use prometheus_client::registry::Registry;
 /// for minutes.
 const SECONDS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2.5, 10.0, 60.0];
 
+/// Counters of the server.
+pub struct Metrics {
+    registry: Mutex<Registry>,
+    requests: Family<Labels, Counter>,
+    seconds: Family<RouteLabel, Histogram>,
+    in_flight: Arc<AtomicU64>,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Labels {
     method: String,
@@ -33,14 +41,6 @@ struct Labels {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RouteLabel {
     route: String,
-}
-
-/// Counters of the server.
-pub struct Metrics {
-    registry: Mutex<Registry>,
-    requests: Family<Labels, Counter>,
-    seconds: Family<RouteLabel, Histogram>,
-    in_flight: Arc<AtomicU64>,
 }
 
 /// Request in flight; counted until dropped.

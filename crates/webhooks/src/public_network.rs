@@ -6,11 +6,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use tokio::net::lookup_host;
 
-/// Error for a host without a public address.
-#[derive(Debug, thiserror::Error)]
-#[error("the host has no address on the public internet")]
-struct NotPublic;
-
 /// Resolver that returns public addresses only. Connections use exactly those, so
 /// that a name cannot change its meaning in between.
 #[derive(Debug)]
@@ -28,6 +23,11 @@ impl Resolve for PublicResolver {
         })
     }
 }
+
+/// Error for a host without a public address.
+#[derive(Debug, thiserror::Error)]
+#[error("the host has no address on the public internet")]
+struct NotPublic;
 
 /// Returns whether an address belongs to the public internet.
 pub(crate) fn is_public(address: IpAddr) -> bool {

@@ -8,18 +8,18 @@ use pia_json::{Members, quoted};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-#[derive(Deserialize)]
-struct ContentPart<'a> {
-    #[serde(borrow)]
-    image_url: Option<&'a RawValue>,
-}
-
 /// Conversation in which each picture is replaced by a text with its number.
 pub(crate) struct ExtractedPictures {
     /// Messages as a JSON array.
     pub(crate) messages: Bytes,
     /// Pictures in order: parts of messages as JSON.
     pub(crate) pictures: Vec<Bytes>,
+}
+
+#[derive(Deserialize)]
+struct ContentPart<'a> {
+    #[serde(borrow)]
+    image_url: Option<&'a RawValue>,
 }
 
 /// Replaces each picture by a text. Returns `None` if `messages` is not a JSON

@@ -41,21 +41,6 @@ diesel::table! {
     }
 }
 
-#[derive(Debug, Clone, Queryable, Insertable)]
-#[diesel(table_name = sync_items)]
-struct Row {
-    user_id: Vec<u8>,
-    channel: i16,
-    id: Vec<u8>,
-    stamp: i64,
-    changed_at: i64,
-    deleted_at: Option<i64>,
-    encrypted: bool,
-    size: i32,
-    digest: Vec<u8>,
-    body: Option<Vec<u8>>,
-}
-
 /// Database file of a server, with an additional file for raw inserts.
 pub(super) struct Sqlite {
     file: PathBuf,
@@ -151,6 +136,21 @@ impl Sqlite {
 
         Ok(count(transactions * self.rows.len()) / start.elapsed().as_secs_f64())
     }
+}
+
+#[derive(Debug, Clone, Queryable, Insertable)]
+#[diesel(table_name = sync_items)]
+struct Row {
+    user_id: Vec<u8>,
+    channel: i16,
+    id: Vec<u8>,
+    stamp: i64,
+    changed_at: i64,
+    deleted_at: Option<i64>,
+    encrypted: bool,
+    size: i32,
+    digest: Vec<u8>,
+    body: Option<Vec<u8>>,
 }
 
 fn read(mut reader: SqliteConnection, owner: &[u8], since: i64, until: Instant) -> Outcome<usize> {

@@ -12,18 +12,6 @@ use crate::xml::{Piece, Xml};
 /// Maximum number of styles that build upon each other.
 const MAX_DEPTH: usize = 10;
 
-/// Style of paragraphs.
-#[derive(Debug, Default)]
-struct Style {
-    /// Name in lower case, such as `heading 1`.
-    name: String,
-    /// Id of the style that it extends.
-    based_on: Option<String>,
-    /// Level of a heading, from 1.
-    level: Option<usize>,
-    is_list: bool,
-}
-
 /// Styles of a document.
 #[derive(Debug, Default)]
 pub(super) struct Styles(HashMap<String, Style>);
@@ -79,6 +67,18 @@ impl Styles {
         let next = |style: &&Style| style.based_on.as_ref().and_then(|base| self.0.get(base));
         std::iter::successors(first, next).take(MAX_DEPTH)
     }
+}
+
+/// Style of paragraphs.
+#[derive(Debug, Default)]
+struct Style {
+    /// Name in lower case, such as `heading 1`.
+    name: String,
+    /// Id of the style that it extends.
+    based_on: Option<String>,
+    /// Level of a heading, from 1.
+    level: Option<usize>,
+    is_list: bool,
 }
 
 impl Style {

@@ -13,18 +13,6 @@ use super::tags::{attribute, heading_level, is_block, is_hidden, is_void};
 use super::writer::{Kind, Writer};
 use crate::markdown::one_line;
 
-/// Part of a page that the tokens are in.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum Part {
-    /// All of it, until there is a main text.
-    #[default]
-    All,
-    /// Content of the first `main` element.
-    Main,
-    /// Text after the main text.
-    Rest,
-}
-
 /// Converter of a page.
 #[derive(Debug, Default)]
 pub(super) struct Converter {
@@ -200,4 +188,16 @@ impl Converter {
 
         Ok(())
     }
+}
+
+/// Part of a page that the tokens are in.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Part {
+    /// All of it, until there is a main text.
+    #[default]
+    All,
+    /// Content of the first `main` element.
+    Main,
+    /// Text after the main text.
+    Rest,
 }

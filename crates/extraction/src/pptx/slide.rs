@@ -10,31 +10,6 @@ use crate::markdown::{Markdown, one_line};
 use crate::table::{self, Row};
 use crate::xml::{Piece, Tag, Xml};
 
-/// Block of a slide.
-#[derive(Debug)]
-enum Block {
-    /// Paragraph in a box.
-    Paragraph(String),
-    /// Item of a list at a level, from 0.
-    Item(usize, String),
-    /// Table.
-    Table(Vec<Row>),
-}
-
-/// Purpose of a shape.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Purpose {
-    /// Text in a box.
-    #[default]
-    Box,
-    /// Title of the slide.
-    Title,
-    /// Main text, whose paragraphs are a list.
-    Body,
-    /// Number, date or footer.
-    Margin,
-}
-
 /// Slide, or the notes of one.
 #[derive(Debug, Default)]
 pub(super) struct Slide {
@@ -162,6 +137,31 @@ impl Slide {
             }
         }
     }
+}
+
+/// Block of a slide.
+#[derive(Debug)]
+enum Block {
+    /// Paragraph in a box.
+    Paragraph(String),
+    /// Item of a list at a level, from 0.
+    Item(usize, String),
+    /// Table.
+    Table(Vec<Row>),
+}
+
+/// Purpose of a shape.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Purpose {
+    /// Text in a box.
+    #[default]
+    Box,
+    /// Title of the slide.
+    Title,
+    /// Main text, whose paragraphs are a list.
+    Body,
+    /// Number, date or footer.
+    Margin,
 }
 
 /// Returns the purpose of a placeholder of a type; without a type it is a body.

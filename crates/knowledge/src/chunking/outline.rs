@@ -13,18 +13,6 @@ const MAX_PATH_BYTES: usize = 500;
 /// Separator between the headings of a path.
 const SEPARATOR: &str = " › ";
 
-/// Heading of a text.
-struct Heading {
-    /// Offset of its first byte in the text.
-    at: usize,
-    /// Offset after its last byte.
-    end: usize,
-    level: HeadingLevel,
-    title: String,
-    /// Index of the heading that it is below.
-    parent: Option<usize>,
-}
-
 /// Headings of a Markdown text, by position.
 #[derive(Default)]
 pub(super) struct Outline(Vec<Heading>);
@@ -144,6 +132,18 @@ impl Outline {
         let last = self.0.get(end.checked_sub(1)?)?;
         (last.at > after).then_some(last.at)
     }
+}
+
+/// Heading of a text.
+struct Heading {
+    /// Offset of its first byte in the text.
+    at: usize,
+    /// Offset after its last byte.
+    end: usize,
+    level: HeadingLevel,
+    title: String,
+    /// Index of the heading that it is below.
+    parent: Option<usize>,
 }
 
 #[cfg(test)]

@@ -33,6 +33,15 @@ const KNOWN_MESSAGE_KEYS: [(&str, ValueType); 10] = [
 ];
 const FILES: (&str, ValueType) = ("attachedFiles", ValueType::Texts(&["fileName", "relativePath"]));
 
+/// Violation in messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum MessageError {
+    /// Messages are not a list of objects.
+    NoObjects,
+    /// A known key of a message has the wrong type.
+    Wrong(usize, &'static str),
+}
+
 /// Type of a value.
 #[derive(Debug, Clone, Copy)]
 enum ValueType {
@@ -44,15 +53,6 @@ enum ValueType {
     Flag,
     /// An object in which these members are texts.
     Texts(&'static [&'static str]),
-}
-
-/// Violation in messages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum MessageError {
-    /// Messages are not a list of objects.
-    NoObjects,
-    /// A known key of a message has the wrong type.
-    Wrong(usize, &'static str),
 }
 
 /// Checks the known keys of messages, in any case. Nulls are treated as
