@@ -93,11 +93,11 @@ fn normalise(vector: &mut [f32]) {
 mod tests {
     use super::*;
 
+    const TEXT: &str = "The travel policy pays for second class railway tickets only.";
+
     fn similarity(a: &str, b: &str) -> f32 {
         embed(a).iter().zip(embed(b)).map(|(a, b)| a * b).sum()
     }
-
-    const TEXT: &str = "The travel policy pays for second class railway tickets only.";
 
     #[test]
     fn texts_that_share_words_are_similar() {

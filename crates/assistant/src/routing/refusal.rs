@@ -159,35 +159,6 @@ mod tests {
     use super::*;
     use crate::fakes;
 
-    fn explain(status: u16, body: &'static str, tools: Tools) -> AssistantError {
-        let err = UpstreamError::Refused {
-            status,
-            retry_after: None,
-            body: Bytes::from_static(body.as_bytes()),
-        };
-        explain_failure(&err, tools, &fakes::target("m"))
-    }
-
-    #[test]
-    fn only_a_refusal_of_sent_tools_is_a_caller_error() {
-        let body = r#"{"error":{"message":"This model does not support Tools."}}"#;
-
-        assert_eq!(explain(400, body, Tools::Sent), AssistantError::ToolsRefused);
-        assert_eq!(explain(422, body, Tools::Sent), AssistantError::ToolsRefused);
-        assert_eq!(explain(400, body, Tools::None), AssistantError::UpstreamRefused);
-        assert_eq!(explain(404, body, Tools::Sent), AssistantError::UpstreamFailed);
-        assert_eq!(explain(400, "no", Tools::Sent), AssistantError::UpstreamRefused);
-    }
-
-    #[test]
-    fn too_long_a_conversation_is_reported_as_context_length() {
-        for body in ["context_length_exceeded", "the Context Window", "Prompt is too long: 3 > 2"] {
-            assert_eq!(explain(400, body, Tools::Sent), AssistantError::ContextTooLong, "{body}");
-            assert_eq!(explain(413, body, Tools::None), AssistantError::ContextTooLong, "{body}");
-        }
-        assert!(AssistantError::ContextTooLong.message().contains("context length"));
-    }
-
     /// Real responses of each type of upstream.
     const REFUSALS: &[(u16, &str, AssistantError)] = &[
         // OpenAI and AzureOpenAI
@@ -272,6 +243,35 @@ mod tests {
             AssistantError::UpstreamBusy { retry_after: DEFAULT_RETRY_AFTER },
         ),
     ];
+
+    fn explain(status: u16, body: &'static str, tools: Tools) -> AssistantError {
+        let err = UpstreamError::Refused {
+            status,
+            retry_after: None,
+            body: Bytes::from_static(body.as_bytes()),
+        };
+        explain_failure(&err, tools, &fakes::target("m"))
+    }
+
+    #[test]
+    fn only_a_refusal_of_sent_tools_is_a_caller_error() {
+        let body = r#"{"error":{"message":"This model does not support Tools."}}"#;
+
+        assert_eq!(explain(400, body, Tools::Sent), AssistantError::ToolsRefused);
+        assert_eq!(explain(422, body, Tools::Sent), AssistantError::ToolsRefused);
+        assert_eq!(explain(400, body, Tools::None), AssistantError::UpstreamRefused);
+        assert_eq!(explain(404, body, Tools::Sent), AssistantError::UpstreamFailed);
+        assert_eq!(explain(400, "no", Tools::Sent), AssistantError::UpstreamRefused);
+    }
+
+    #[test]
+    fn too_long_a_conversation_is_reported_as_context_length() {
+        for body in ["context_length_exceeded", "the Context Window", "Prompt is too long: 3 > 2"] {
+            assert_eq!(explain(400, body, Tools::Sent), AssistantError::ContextTooLong, "{body}");
+            assert_eq!(explain(413, body, Tools::None), AssistantError::ContextTooLong, "{body}");
+        }
+        assert!(AssistantError::ContextTooLong.message().contains("context length"));
+    }
 
     #[test]
     fn refusals_of_each_type_are_recognised() {

@@ -18,6 +18,7 @@ use wiremock::matchers::{header, method};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 const TOKEN: &str = "s3cret-token";
+const LONG: Duration = Duration::from_secs(20);
 
 fn client() -> Client {
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -59,8 +60,6 @@ async fn server(call: impl Fn(&Value) -> ResponseTemplate + Send + Sync + 'stati
 async fn call(client: &McpClient, limit: Duration) -> Result<Value, McpError> {
     Ok(client.call("a", Map::new(), limit, CancellationToken::new()).await?.content)
 }
-
-const LONG: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn calls_are_authorized_and_have_results() {

@@ -15,6 +15,8 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use super::*;
 
+pub(crate) const DAY: Duration = Duration::from_hours(24);
+
 /// A folder, an issuer and a manual clock.
 pub(crate) struct TestServer {
     pub(crate) folder: TempDir,
@@ -74,8 +76,6 @@ impl TestServer {
 fn foreign() -> String {
     TestServer::new().licence("Somebody")
 }
-
-pub(crate) const DAY: Duration = Duration::from_hours(24);
 
 /// Returns the log output of a closure.
 pub(crate) fn logged(what: impl FnOnce()) -> String {

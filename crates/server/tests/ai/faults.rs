@@ -31,6 +31,13 @@ const JSON: &str = "content-type: application/json\r\n";
 const FAILED: (&str, &str) =
     ("Bad Gateway", "The upstream AI provider could not answer the request.");
 
+/// Gauges of calls: reserved, open at the upstream, waiting for it.
+const LOAD: [&str; 3] =
+    ["pia_ai_reservations_open", "pia_ai_protected_calls_open", "pia_ai_protected_calls_waiting"];
+
+/// Gauges of requests, including the one for metrics, and of unwritten usage.
+const REST: [&str; 2] = ["pia_http_requests_in_flight", "pia_ai_usage_waiting"];
+
 /// Expected result for a caller.
 #[derive(Debug, Clone, Copy)]
 enum Expected {
@@ -194,12 +201,6 @@ async fn assert_results(ada: &Client, name: &str, results: Results) {
     results.stream.assert_matches(&stream, name);
     results.full.assert_matches(&optimization, name);
 }
-
-/// Gauges of calls: reserved, open at the upstream, waiting for it.
-const LOAD: [&str; 3] =
-    ["pia_ai_reservations_open", "pia_ai_protected_calls_open", "pia_ai_protected_calls_waiting"];
-/// Gauges of requests, including the one for metrics, and of unwritten usage.
-const REST: [&str; 2] = ["pia_http_requests_in_flight", "pia_ai_usage_waiting"];
 
 /// Reads gauges from `/metrics`.
 async fn read_gauges<const N: usize>(app: &TestApp, gauges: [&str; N]) -> [u64; N] {

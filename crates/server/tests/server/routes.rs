@@ -309,6 +309,43 @@ const EXPECTED: &str = "
 /// Key of the ingest routes.
 const KEY: &str = "kb-9f2c4e7a1b3d5f60";
 
+/// Forms of one's own account that need a licence in force, as writing does.
+const CHANGES_OF_ACCOUNTS: [&str; 6] = [
+    "/account",
+    "/account/name",
+    "/account/email",
+    "/account/email/confirm",
+    "/account/api-keys",
+    "/account/app-passwords",
+];
+
+/// Paths for administrators who owe the verification of their address: they change the settings
+/// that require it.
+const OPEN_TO_UNVERIFIED: [&str; 7] = [
+    "/admin/first-steps",
+    "/admin/licence",
+    "/admin/mail",
+    "/admin/settings",
+    "/api/admin/license",
+    "/api/admin/outbox",
+    "/api/admin/settings",
+];
+
+/// Folders of the pages for accounts that owe their declaration or the verification of their
+/// address: their JSON routes are below `/auth`.
+const OPEN_PAGES: [&str; 10] = [
+    "/account",
+    "/account/name",
+    "/account/email",
+    "/account/security",
+    "/account/passkeys",
+    "/account/app-passwords",
+    "/account/api-keys",
+    "/account/sessions",
+    "/account/sign-out",
+    "/account/data",
+];
+
 fn table() -> Vec<Route> {
     pia_server::routes()
 }
@@ -383,16 +420,6 @@ fn the_table_has_the_expected_routes() {
 fn is_page(route: &Route) -> bool {
     matches!(route.access, Access::ConsolePage(_) | Access::GroupPage(_) | Access::AccountPage)
 }
-
-/// Forms of one's own account that need a licence in force, as writing does.
-const CHANGES_OF_ACCOUNTS: [&str; 6] = [
-    "/account",
-    "/account/name",
-    "/account/email",
-    "/account/email/confirm",
-    "/account/api-keys",
-    "/account/app-passwords",
-];
 
 /// Pages follow one rule each, so they are not listed.
 #[test]
@@ -491,33 +518,6 @@ async fn a_body_announced_as_too_large_is_refused_before_it_is_read() {
         assert_eq!(limit, Some(route.body_limit as u64), "{}", format_route(route));
     }
 }
-
-/// Paths for administrators who owe the verification of their address: they change the settings
-/// that require it.
-const OPEN_TO_UNVERIFIED: [&str; 7] = [
-    "/admin/first-steps",
-    "/admin/licence",
-    "/admin/mail",
-    "/admin/settings",
-    "/api/admin/license",
-    "/api/admin/outbox",
-    "/api/admin/settings",
-];
-
-/// Folders of the pages for accounts that owe their declaration or the verification of their
-/// address: their JSON routes are below `/auth`.
-const OPEN_PAGES: [&str; 10] = [
-    "/account",
-    "/account/name",
-    "/account/email",
-    "/account/security",
-    "/account/passkeys",
-    "/account/app-passwords",
-    "/account/api-keys",
-    "/account/sessions",
-    "/account/sign-out",
-    "/account/data",
-];
 
 /// Returns the first two segments of a row's path.
 fn folder(route: &Route) -> &'static str {

@@ -23,13 +23,13 @@ pia_testkit::contract! {
     every_accepted_write_changes_the_catalogues_version,
 }
 
-pub(crate) fn quotas(personas: i64) -> PersonaQuotas {
-    PersonaQuotas { personas, knowledge_bases: 5 }
-}
-
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 const MEMORY: PluginId = PluginId(Uuid::from_u128(0x1000_0000_0000_0000_0000_0000_0000_0001));
 const REMINDER: PluginId = PluginId(Uuid::from_u128(0x1000_0000_0000_0000_0000_0000_0000_0003));
+
+pub(crate) fn quotas(personas: i64) -> PersonaQuotas {
+    PersonaQuotas { personas, knowledge_bases: 5 }
+}
 
 fn persona(name: &str) -> PublishedPersona {
     let draft = PersonaDraft {

@@ -11,13 +11,14 @@ use super::*;
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 const ID: ChatId = ChatId(Uuid::from_u128(10));
 
-fn document(updated_at: &str) -> String {
-    format!(r#"{{"id":"{ID}","updatedAt":"{updated_at}"}}"#)
-}
-
 /// Sample document, changed on the first of August.
 const DOCUMENT: &str =
     r#"{"id":"00000000-0000-0000-0000-00000000000a","updatedAt":"2026-08-01T09:14:02Z"}"#;
+const LIMITS: ChatLimits = ChatLimits { chats: 3, storage: 90 };
+
+fn document(updated_at: &str) -> String {
+    format!(r#"{{"id":"{ID}","updatedAt":"{updated_at}"}}"#)
+}
 
 fn chat() -> NewChat {
     NewChat::parse(DOCUMENT.as_bytes()).unwrap()
@@ -27,8 +28,6 @@ fn stored() -> StoredChat {
     let NewChat { id, created_at, updated_at, accessed_at, encrypted, text } = chat();
     StoredChat { id, created_at, updated_at, accessed_at, encrypted, text }
 }
-
-const LIMITS: ChatLimits = ChatLimits { chats: 3, storage: 90 };
 
 fn chats(store: MockChatStore) -> Chats {
     Chats::new(Arc::new(store), LiveSetting::new(LIMITS), Arc::new(FixedClock(NOW)))

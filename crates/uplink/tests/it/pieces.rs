@@ -9,6 +9,14 @@ use crate::http::HttpClient;
 use crate::raw_pod::{completion, description, record};
 use crate::server::{Server, token};
 
+/// Array of an invocation of `Hello`: one tool, `raw`.
+const HELLO_PACK: &[u8] = b"\x96\x01\x80\xa1h\xa5Hello\x91\
+    \x83\xa8protocol\x01\xa4name\xa3raw\xa5tools\x91\
+    \x83\xa4name\xa3raw\xabdescription\xa1d\xaaparameters\x80\x90";
+
+/// Array of the completion of the first call.
+const RESULT_PACK: &[u8] = b"\x95\x03\x80\xa2s1\x03\x81\xa7content\xa4fine";
+
 /// Returns a frame of a client, with the mask zero.
 fn frame(is_text: bool, content: &[u8]) -> Vec<u8> {
     let mut frame = vec![if is_text { 0x81 } else { 0x82 }];
@@ -36,13 +44,6 @@ fn beginning(protocol: &str) -> Vec<u8> {
     };
     [frame(true, shake.as_bytes()), hello].concat()
 }
-
-/// Array of an invocation of `Hello`: one tool, `raw`.
-const HELLO_PACK: &[u8] = b"\x96\x01\x80\xa1h\xa5Hello\x91\
-    \x83\xa8protocol\x01\xa4name\xa3raw\xa5tools\x91\
-    \x83\xa4name\xa3raw\xabdescription\xa1d\xaaparameters\x80\x90";
-/// Array of the completion of the first call.
-const RESULT_PACK: &[u8] = b"\x95\x03\x80\xa2s1\x03\x81\xa7content\xa4fine";
 
 fn packed(body: &[u8]) -> Vec<u8> {
     let length = u8::try_from(body.len()).unwrap();
