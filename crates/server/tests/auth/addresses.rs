@@ -46,9 +46,9 @@ async fn a_browser_accepts_an_invitation_to_the_address_as_typed(database: TestD
     let (_, token) = output.trim_end().rsplit_once("invitation=").expect("a link");
 
     let body = json!({ "email": ASCII, "password": PASSWORD, "invitationToken": token });
-    let registered = app.anonymous().post("/auth/register", &body).await;
+    let registration_response = app.anonymous().post("/auth/register", &body).await;
 
-    assert_eq!(registered.status, 200, "{}", registered.text());
+    assert_eq!(registration_response.status, 200, "{}", registration_response.text());
 }
 
 async fn accounts_of_older_versions_are_folded_at_startup(database: TestDatabase) {

@@ -58,7 +58,7 @@ async fn a_script_calls_models_with_a_key(database: TestDatabase) {
         responses.push(script.post(path, &chat_request("good day")).await);
     }
     let optimized_response = script.post(OPTIMIZE, &json!({ "text": "good day" })).await;
-    let listed = ada.get(PATH).await;
+    let list_response = ada.get(PATH).await;
 
     assert_eq!(status.status, 200);
     assert_eq!(templates.status, 200);
@@ -69,7 +69,7 @@ async fn a_script_calls_models_with_a_key(database: TestDatabase) {
         assert_eq!(content, "Demo answer to: good day");
     }
 
-    let last_use = text(&listed.body["items"][0]["lastUsedAt"]);
+    let last_use = text(&list_response.body["items"][0]["lastUsedAt"]);
     assert!(last_use.ends_with('Z'), "{last_use}");
     let hex_id = ada.user.as_deref().expect("an id").replace('-', "").to_uppercase();
     let usage = match app.database().provider() {

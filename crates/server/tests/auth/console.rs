@@ -147,8 +147,8 @@ async fn a_console_session_is_listed_and_ended_like_the_others(database: TestDat
     let first = open(&ada).await;
     let second = open(&ada).await;
 
-    let listed = ada.client.get("/auth/sessions").await;
-    let items = listed.body["items"].as_array().expect("sessions");
+    let list_response = ada.client.get("/auth/sessions").await;
+    let items = list_response.body["items"].as_array().expect("sessions");
     let consoles: Vec<&Value> = items.iter().filter(|it| it["console"] == true).collect();
     assert_eq!(consoles.len(), 2);
     assert_eq!(items.len(), 3);

@@ -133,7 +133,8 @@ async fn an_authenticator_app_is_set_up_and_required_from_then_on(database: Test
     let totp = Totp::from_url(setup.body["otpauthUri"].as_str().expect("a URI")).expect("TOTP");
     let now = || u64::try_from(clock.now().micros() / 1_000_000).expect("a time");
     let first_code = totp.generate(now()).to_string();
-    let verified = client.post("/auth/mfa/totp/verify", &json!({ "code": first_code })).await;
+    let verification_response =
+        client.post("/auth/mfa/totp/verify", &json!({ "code": first_code })).await;
     let second_response = client.post("/auth/mfa/totp/begin", &owner_proof()).await;
     let challenged = sign_in(&app.anonymous(), EMAIL, PASSWORD).await;
     let token = challenged.body["mfaToken"].as_str().expect("a token").to_owned();
@@ -148,8 +149,8 @@ async fn an_authenticator_app_is_set_up_and_required_from_then_on(database: Test
     assert_eq!(totp.account_name(), EMAIL);
     assert_eq!(setup.body["secret"], totp.secret().to_base32());
     assert_eq!(not_yet.status, 200, "a factor is not required before it is verified");
-    assert_eq!(keys(&verified.body), ["recoveryCodes", "success"]);
-    assert_eq!(texts(&verified.body["recoveryCodes"]).len(), 10);
+    assert_eq!(keys(&verification_response.body), ["recoveryCodes", "success"]);
+    assert_eq!(texts(&verification_response.body["recoveryCodes"]).len(), 10);
     assert_eq!(second_response.refusal(), (409, "mfa_already_enabled"));
     assert_eq!(challenged.refusal(), (401, "mfa_required"));
     assert_eq!(keys(&challenged.body), ["error", "message", "methods", "mfaToken"]);
@@ -231,8 +232,9 @@ async fn each_fresh_proof_disables_the_factor(database: TestDatabase) {
         let uri = setup.body["otpauthUri"].as_str().expect("a URI").to_owned();
         let now = u64::try_from(ada.clock.now().micros() / 1_000_000).expect("a time");
         let code = Totp::from_url(uri).expect("TOTP").generate(now).to_string();
-        let verified = ada.client.post("/auth/mfa/totp/verify", &json!({ "code": code })).await;
-        let recovery = texts(&verified.body["recoveryCodes"]).remove(0);
+        let verification_response =
+            ada.client.post("/auth/mfa/totp/verify", &json!({ "code": code })).await;
+        let recovery = texts(&verification_response.body["recoveryCodes"]).remove(0);
         let value = if proof == "password" { PASSWORD.to_owned() } else { recovery };
         let disabled = ada.client.post("/auth/mfa/disable", &json!({ proof: value })).await;
         assert_eq!(disabled.status, 200, "{proof}: {}", disabled.text());

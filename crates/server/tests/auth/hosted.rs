@@ -13,13 +13,13 @@ async fn an_account_is_one_account_under_both_names() {
     let credentials = json!({ "email": "ada@example.org", "password": PASSWORD });
     let stranger = app.anonymous();
 
-    let registered = stranger.post("/api/auth/register", &credentials).await;
+    let registration_response = stranger.post("/api/auth/register", &credentials).await;
     let response = stranger.post("/auth/register", &credentials).await;
     let hosted = stranger.post("/api/auth/login", &credentials).await;
     let local = stranger.post("/auth/login/local", &credentials).await;
 
-    assert_eq!(registered.status, 200);
-    assert_eq!(registered.body["success"].as_bool(), Some(true));
+    assert_eq!(registration_response.status, 200);
+    assert_eq!(registration_response.body["success"].as_bool(), Some(true));
     assert_eq!(response.refusal(), (409, "email_exists"));
     assert_eq!(hosted.status, 200);
     assert_eq!(keys(&hosted.body), keys(&local.body));

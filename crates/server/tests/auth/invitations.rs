@@ -44,12 +44,12 @@ async fn invitation_only_registration_accepts_an_invitation_once(database: TestD
 
     let uninvited = register(&app, "ada@example.org", &Value::Null).await;
     let second = register(&app, "eve@example.org", &token).await;
-    let registered = register(&app, " Ada@Example.org ", &token).await;
+    let registration_response = register(&app, " Ada@Example.org ", &token).await;
     let second_response = register(&app, "bob@example.org", &token).await;
 
     assert_eq!(uninvited.refusal(), (403, "registration_closed"));
     assert_eq!(second.refusal(), (403, "registration_closed"));
-    assert_eq!(registered.status, 200, "{}", registered.text());
+    assert_eq!(registration_response.status, 200, "{}", registration_response.text());
     assert_eq!(second_response.refusal(), (403, "registration_closed"));
     let envelope = sign_in(&app.anonymous(), "ada@example.org", PASSWORD).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
@@ -74,10 +74,10 @@ async fn an_invitation_as_administrator_obeys_the_licence(database: TestDatabase
     let first = invite(&app, " --role admin").await;
     let second = invite(&app, " --role admin").await;
 
-    let registered = register(&app, "a@example.org", &first).await;
+    let registration_response = register(&app, "a@example.org", &first).await;
     let full_response = register(&app, "b@example.org", &second).await;
 
-    assert_eq!(registered.status, 200);
+    assert_eq!(registration_response.status, 200);
     assert_eq!(full_response.refusal(), (403, "registration_closed"));
     assert_eq!(app.admin("list").await.expect("a list"), "a@example.org\n");
 }

@@ -29,14 +29,17 @@ async fn an_account_is_created_and_usable(database: TestDatabase) {
         "customerType": 1, "companyName": "Ada & Co", "unknown": [1, 2],
     });
 
-    let registered = app.anonymous().post("/auth/register", &ada).await;
+    let registration_response = app.anonymous().post("/auth/register", &ada).await;
     let envelope = sign_in(&app.anonymous(), "ada@example.ORG", PASSWORD).await;
     let me = app.anonymous().with_tokens(&envelope.body).get("/auth/me").await;
 
-    assert_eq!(registered.status, 200, "{}", registered.text());
-    assert_eq!(keys(&registered.body), ["message", "requiresEmailVerification", "success"]);
-    assert_eq!(registered.body["success"], true);
-    assert_eq!(registered.body["requiresEmailVerification"], false);
+    assert_eq!(registration_response.status, 200, "{}", registration_response.text());
+    assert_eq!(
+        keys(&registration_response.body),
+        ["message", "requiresEmailVerification", "success"]
+    );
+    assert_eq!(registration_response.body["success"], true);
+    assert_eq!(registration_response.body["requiresEmailVerification"], false);
 
     let created = me.body["createdAt"].as_str().expect("a time");
     assert!(created.ends_with('Z'), "{created}");
@@ -69,12 +72,12 @@ async fn characters_are_counted_as_clients_count_them(database: TestDatabase) {
     });
     let short_body = json!({ "email": "bob@example.org", "password": "🦊🌵🚂" });
 
-    let registered = app.anonymous().post("/auth/register", &fits).await;
+    let registration_response = app.anonymous().post("/auth/register", &fits).await;
     let refused = app.anonymous().post("/auth/register", &too_long).await;
     let weak = app.anonymous().post("/auth/register", &short_body).await;
     let envelope = sign_in(&app.anonymous(), "ada@example.org", &password).await;
 
-    assert_eq!(registered.status, 200, "{}", registered.text());
+    assert_eq!(registration_response.status, 200, "{}", registration_response.text());
     assert_eq!(envelope.body["user"]["displayName"], name, "{}", envelope.text());
     let long = ["password", "displayName", "companyName"].map(|it| (it, "too_long"));
     assert_eq!(field_errors(&refused), long);
@@ -185,11 +188,11 @@ async fn a_password_is_used_exactly_as_typed() {
     let password = "  Žluťoučký kůň 🐎 \"<>&\"  ";
     let ada = json!({ "email": "ada@example.org", "password": password });
 
-    let registered = app.anonymous().post("/auth/register", &ada).await;
+    let registration_response = app.anonymous().post("/auth/register", &ada).await;
     let correct_response = sign_in(&app.anonymous(), "ada@example.org", password).await;
     let trimmed = sign_in(&app.anonymous(), "ada@example.org", password.trim()).await;
 
-    assert_eq!(registered.status, 200);
+    assert_eq!(registration_response.status, 200);
     assert_eq!(correct_response.status, 200);
     assert_eq!(trimmed.refusal(), (401, "invalid_credentials"));
 }

@@ -317,8 +317,8 @@ async fn a_second_credential_bypasses_no_rule() {
     let owner = app.signed_in().await;
     let email = owner.get("/auth/me").await.body["email"].clone();
     let body = json!({ "name": "an app", "password": PASSWORD });
-    let created = owner.post("/auth/app-passwords", &body).await;
-    let credentials = json!({ "email": email, "password": created.body["appPassword"] });
+    let creation_response = owner.post("/auth/app-passwords", &body).await;
+    let credentials = json!({ "email": email, "password": creation_response.body["appPassword"] });
     let program = app.anonymous().post("/auth/login/local", &credentials).await;
     assert_eq!(program.status, 200, "{}", program.text());
 

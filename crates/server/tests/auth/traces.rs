@@ -320,8 +320,8 @@ async fn register(program: &ServerProcess, name: &'static str) -> Person {
         "companyName": format!("{name}-company-canary"),
         "customerType": 1,
     });
-    let registered = stranger.post("/auth/register", &registration).await;
-    assert_eq!(registered.status, 200, "{}", registered.text());
+    let registration_response = stranger.post("/auth/register", &registration).await;
+    assert_eq!(registration_response.status, 200, "{}", registration_response.text());
 
     let canary = |field: &str| format!("{name}-{field}-canary");
     let agent = canary("agent");

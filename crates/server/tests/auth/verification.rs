@@ -79,7 +79,7 @@ async fn an_unverified_account_frees_its_seat_after_a_week(database: TestDatabas
 async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase) {
     let app = start_with_verification(database).await;
 
-    let registered = register(&app, " Ada@Example.org ").await;
+    let registration_response = register(&app, " Ada@Example.org ").await;
     let early_response = sign_in(&app.anonymous(), ADA, PASSWORD).await;
     let wrong_response = sign_in(&app.anonymous(), ADA, "a wrong password").await;
     let link = link_to(&app, "Ada@Example.org").await;
@@ -87,9 +87,12 @@ async fn a_new_account_signs_in_once_the_link_was_opened(database: TestDatabase)
     let second_response = redeem(&app.anonymous(), target(&app, &link)).await;
     let envelope = sign_in(&app.anonymous(), ADA, PASSWORD).await;
 
-    assert_eq!(registered.status, 200, "{}", registered.text());
-    assert_eq!(keys(&registered.body), ["message", "requiresEmailVerification", "success"]);
-    assert_eq!(registered.body["requiresEmailVerification"], true);
+    assert_eq!(registration_response.status, 200, "{}", registration_response.text());
+    assert_eq!(
+        keys(&registration_response.body),
+        ["message", "requiresEmailVerification", "success"]
+    );
+    assert_eq!(registration_response.body["requiresEmailVerification"], true);
     assert_eq!(early_response.refusal(), (403, "email_not_verified"));
     assert_eq!(wrong_response.refusal(), (401, "invalid_credentials"));
     assert_eq!(names_to(&app, "Ada@Example.org").await, ["verify-address", "verify-address"]);
@@ -278,7 +281,7 @@ async fn invalid_links_are_refused_alike() {
     let user = start.split(['=', '&']).nth(1).expect("an id");
     let route = "/auth/verify-email";
     let nonsense = format!("{route}?userId={user}&token=nonsense");
-    let refused = redeem(&app.anonymous(), &nonsense).await;
+    let refused_response = redeem(&app.anonymous(), &nonsense).await;
 
     for query in [
         format!("userId={user}&token="),
@@ -294,7 +297,7 @@ async fn invalid_links_are_refused_alike() {
         let response = redeem(&app.anonymous(), &format!("{route}?{query}")).await;
 
         assert_eq!(response.refusal(), (400, "invalid_verification_token"), "{query:.80}");
-        assert_eq!(response.bytes, refused.bytes, "{query:.80}");
+        assert_eq!(response.bytes, refused_response.bytes, "{query:.80}");
     }
     assert_eq!(redeem(&app.anonymous(), &path).await.status, 200);
 }
@@ -363,10 +366,10 @@ async fn the_hosted_routes_require_verification_too() {
     let app = start_with_verification(TestDatabase::sqlite()).await;
     let credentials = json!({ "email": ADA, "password": PASSWORD });
 
-    let registered = app.anonymous().post("/api/auth/register", &credentials).await;
+    let registration_response = app.anonymous().post("/api/auth/register", &credentials).await;
     let early_response = app.anonymous().post("/api/auth/login", &credentials).await;
 
-    assert_eq!(registered.body["requiresEmailVerification"], true);
+    assert_eq!(registration_response.body["requiresEmailVerification"], true);
     assert_eq!(early_response.refusal(), (403, "email_not_verified"));
 }
 

@@ -107,13 +107,13 @@ async fn accounts_that_are_active_are_never_more_than_there_are_seats(database: 
 
     let full_response = app.anonymous().post("/auth/register", &new_body).await;
     report_of(&app, "deactivate a@example.org").await;
-    let registered = app.anonymous().post("/auth/register", &new_body).await;
+    let registration_response = app.anonymous().post("/auth/register", &new_body).await;
     let refused = report_of(&app, "reactivate a@example.org").await;
     report_of(&app, "deactivate b@example.org").await;
     let reactivated = report_of(&app, "reactivate a@example.org").await;
 
     assert_eq!(full_response.refusal(), (403, "user_limit_reached"));
-    assert_eq!(registered.status, 200);
+    assert_eq!(registration_response.status, 200);
     assert_eq!(refused, "licence limit of active accounts reached: 2");
     assert_eq!(reactivated, "User a@example.org reactivated\n");
 }

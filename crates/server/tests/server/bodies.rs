@@ -293,11 +293,11 @@ async fn null_is_treated_as_an_absent_key() {
         "customerType": null, "companyName": null, "unknown": null,
     });
 
-    let registered = app.anonymous().post("/auth/register", &nulls).await;
+    let registration_response = app.anonymous().post("/auth/register", &nulls).await;
     let missing_response =
         app.anonymous().post("/auth/refresh", &json!({ "refreshToken": null })).await;
 
-    assert_eq!(registered.status, 200, "{}", registered.text());
+    assert_eq!(registration_response.status, 200, "{}", registration_response.text());
     assert_eq!(missing_response.refusal(), (400, "validation_failed"));
     assert_eq!(missing_response.body["errors"][0]["code"], "required");
     assert_eq!(missing_response.body["errors"][0]["field"], "refreshToken");

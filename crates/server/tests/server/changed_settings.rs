@@ -113,18 +113,19 @@ async fn a_change_of_a_setting_that_no_longer_exists_is_listed_and_removed(datab
     app.execute("UPDATE setting_overrides SET key = 'Old:Days' WHERE value = '30'").await;
     app.execute("UPDATE setting_overrides SET key = 'Old:Token' WHERE value = ''").await;
 
-    let listed = console.get(SETTINGS).await;
-    let removed = console.write("DELETE", &format!("{SETTINGS}/old:days"), Value::Null).await;
+    let list_response = console.get(SETTINGS).await;
+    let removal_response =
+        console.write("DELETE", &format!("{SETTINGS}/old:days"), Value::Null).await;
     let left = console.get(SETTINGS).await.body;
 
-    assert_eq!([days_response.status, changed_secret.status, removed.status], [200; 3]);
-    let unused = find(&listed.body, "Old:Days");
+    assert_eq!([days_response.status, changed_secret.status, removal_response.status], [200; 3]);
+    let unused = find(&list_response.body, "Old:Days");
     assert_eq!([&unused["value"], &unused["isUnused"]], [&json!("30"), &json!(true)]);
     assert!(unused["changedAt"].is_string() && unused["changedBy"].is_string(), "{unused}");
-    let unused_secret = find(&listed.body, "Old:Token");
+    let unused_secret = find(&list_response.body, "Old:Token");
     assert_eq!(unused_secret["isSecret"], true);
-    assert!(!listed.text().contains(secret), "{}", listed.text());
-    assert_eq!(find(&listed.body, "Metrics:Token").get("isUnused"), None);
+    assert!(!list_response.text().contains(secret), "{}", list_response.text());
+    assert_eq!(find(&list_response.body, "Metrics:Token").get("isUnused"), None);
     assert!(left.as_array().expect("settings").iter().all(|it| it["key"] != "Old:Days"), "{left}");
     assert_eq!(app.count("setting_overrides").await, 1);
     let entries = "audit_entries WHERE action = 'Setting.Reset' AND object = 'setting:Old:Days'";

@@ -128,8 +128,8 @@ async fn a_moved_user_is_in_the_group_from_the_next_request(database: TestDataba
         assert_eq!(users["items"][0]["id"], expected, "{group}");
     }
     for (group, refusal) in [("x", (400, "validation_failed")), (user, (404, "not_found"))] {
-        let refused = console.get(&format!("/api/admin/users?group={group}")).await;
-        assert_eq!(refused.refusal(), refusal, "{group}");
+        let refused_response = console.get(&format!("/api/admin/users?group={group}")).await;
+        assert_eq!(refused_response.refusal(), refusal, "{group}");
     }
     let in_use = console.write("DELETE", &format!("{GROUPS}/{sales}"), Value::Null).await;
     assert_eq!(in_use.refusal(), (409, "group_in_use"));
@@ -290,8 +290,8 @@ async fn users_are_listed_in_the_orders_of_the_console(database: TestDatabase) {
     assert_eq!(second_page["items"][0]["email"], "bob@example.org");
     let of_other_column = format!("sort=created&cursor={cursor}");
     for query in ["sort=name", "sort=email&cursor=x", of_other_column.as_str()] {
-        let refused = console.get(&format!("/api/admin/users?{query}")).await;
-        assert_eq!(refused.refusal(), (400, "validation_failed"), "{query}");
+        let refused_response = console.get(&format!("/api/admin/users?{query}")).await;
+        assert_eq!(refused_response.refusal(), (400, "validation_failed"), "{query}");
     }
 }
 

@@ -209,8 +209,9 @@ async fn publishing_to_a_group_writes_nothing_for_each_member(database: TestData
     // One group has no members, the other all of them.
     for group in [&group["id"], &json!("00000000-0000-7000-8000-000000000001")] {
         let previous_rows = rows(&app, &TABLES).await;
-        let published = console.write("PUT", &path, json!({ "groupIds": [group] })).await;
-        assert_eq!(published.status, 200, "{}", published.text());
+        let publication_response =
+            console.write("PUT", &path, json!({ "groupIds": [group] })).await;
+        assert_eq!(publication_response.status, 200, "{}", publication_response.text());
         written.push(rows(&app, &TABLES).await - previous_rows);
     }
 

@@ -73,9 +73,9 @@ async fn a_report_is_stored_with_every_key_and_triaged(database: TestDatabase) {
     let stale = console.send("PATCH", &path, &headers, &json!({ "status": "closed" })).await;
     assert_eq!(stale.refusal(), (412, "precondition_failed"));
 
-    let cleared = console.write("PATCH", &path, json!({ "note": "" })).await;
-    assert_eq!(cleared.body["status"], "triaged");
-    assert_eq!(cleared.body.get("note"), None);
+    let clear_response = console.write("PATCH", &path, json!({ "note": "" })).await;
+    assert_eq!(clear_response.body["status"], "triaged");
+    assert_eq!(clear_response.body.get("note"), None);
     assert_eq!(console.write("PATCH", &path, json!({ "status": "new!" })).await.status, 400);
 
     let member = app.signed_in().await;

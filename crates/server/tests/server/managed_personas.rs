@@ -60,8 +60,8 @@ async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDat
     console.write("PUT", &path, inactive).await;
     let removed = json!({ "personas": [], "recentlyRemoved": [assigned["id"]] });
     assert_eq!(pulled(&client).await, removed);
-    let updated = console.write("PUT", &path, persona("Eve")).await;
-    assert_eq!(updated.status, 200);
+    let update_response = console.write("PUT", &path, persona("Eve")).await;
+    assert_eq!(update_response.status, 200);
     assert_eq!(pulled(&client).await, removed);
 
     let mut active = persona("Eve");

@@ -67,7 +67,7 @@ async fn a_secret_setting_under_another_key_is_logged_by_its_key() {
     const SECRET: &str = "an0ther-word-of-thirty-two-letters";
     let (app, _, console) = administrator(TestConfig::on(TestDatabase::sqlite())).await;
     let path = "/api/admin/settings/Metrics:Token";
-    let stored = console.write("PUT", path, json!({ "value": SECRET })).await;
+    let store_response = console.write("PUT", path, json!({ "value": SECRET })).await;
     let call = Invocation::new()
         .licensed()
         .with("Database__ConnectionString", &app.database().url)
@@ -78,6 +78,6 @@ async fn a_secret_setting_under_another_key_is_logged_by_its_key() {
 
     let message = "setting not in effect: it was encrypted with another master key";
     program.logs_of_setting(message, "Metrics:Token").await;
-    assert_eq!(stored.status, 200, "{}", stored.text());
+    assert_eq!(store_response.status, 200, "{}", store_response.text());
     assert!(!program.log().contains(SECRET), "{}", program.log());
 }

@@ -68,8 +68,8 @@ async fn publish_plugin(console: &Console) -> String {
 }
 
 async fn pulled(client: &Client, id: &str) -> Option<Value> {
-    let pulled = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await;
-    let plugins = pulled.body["plugins"]["upserted"].as_array().expect("plugins").clone();
+    let pull_response = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await;
+    let plugins = pull_response.body["plugins"]["upserted"].as_array().expect("plugins").clone();
     plugins.into_iter().find(|it| it["id"] == id)
 }
 

@@ -81,13 +81,13 @@ async fn development_requires_two_secrets_alone() {
     let program = call.start().await;
     let ready = program.anonymous().get("/ready").await;
     let person = json!({ "email": "ada@example.org", "password": PASSWORD });
-    let registered = program.anonymous().post("/auth/register", &person).await;
+    let registration_response = program.anonymous().post("/auth/register", &person).await;
     let envelope = program.anonymous().post("/auth/login/local", &person).await;
     let me = program.anonymous().with_tokens(&envelope.body).get("/auth/me").await;
 
     assert_eq!(ready.status, 200);
     assert_eq!(ready.body["license"], "valid");
-    assert_eq!(registered.status, 200);
+    assert_eq!(registration_response.status, 200);
     assert_eq!(envelope.status, 200);
     assert_eq!(me.status, 200);
     assert!(call.dir().join("pia.db").exists());

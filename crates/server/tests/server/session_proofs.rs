@@ -77,14 +77,14 @@ async fn a_proof_frees_its_session_alone_for_ten_minutes(database: TestDatabase)
     let other = Console::from_answer(&app, &sign_in);
     clock.advance(STALE);
 
-    let refused = console.write("POST", RESET, Value::Null).await;
+    let refused_response = console.write("POST", RESET, Value::Null).await;
     let proved = console.write("POST", PROOF, json!({ "password": PASSWORD })).await;
     let admitted = console.write("POST", RESET, Value::Null).await;
     let foreign = other.write("POST", RESET, Value::Null).await;
     clock.advance(STALE);
     let late = console.write("POST", RESET, Value::Null).await;
 
-    assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
+    assert_eq!(refused_response.refusal(), (403, "fresh_sign_in_required"));
     assert_eq!(proved.status, 200, "{}", proved.text());
     assert_eq!(admitted.refusal(), (404, "not_found"));
     assert_eq!(foreign.refusal(), (403, "fresh_sign_in_required"));
@@ -114,14 +114,14 @@ async fn a_passkey_of_the_account_is_a_proof_once(database: TestDatabase) {
 
     let of_another = passkey_proof(&app, &mut foreign).await;
     let of_another = console.write("POST", PROOF, of_another).await;
-    let refused = console.write("POST", RESET, Value::Null).await;
+    let refused_response = console.write("POST", RESET, Value::Null).await;
     let proof = passkey_proof(&app, &mut own).await;
     let proved = console.write("POST", PROOF, proof.clone()).await;
     let admitted = console.write("POST", RESET, Value::Null).await;
     let replayed = console.write("POST", PROOF, proof).await;
 
     assert_eq!(of_another.refusal(), (403, "invalid_passkey"));
-    assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
+    assert_eq!(refused_response.refusal(), (403, "fresh_sign_in_required"));
     assert_eq!(proved.status, 200, "{}", proved.text());
     assert_eq!(admitted.refusal(), (404, "not_found"));
     assert_eq!(replayed.refusal(), (403, "invalid_passkey"));
@@ -160,9 +160,9 @@ async fn each_dangerous_route_does_nothing_without_a_proof(database: TestDatabas
     clock.advance(STALE);
 
     for route in proved_routes() {
-        let refused = call(&route, body.clone()).await;
-        assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"), "{}", route.path);
-        assert!(refused.text().contains(PROOF), "{}", refused.text());
+        let refused_response = call(&route, body.clone()).await;
+        assert_eq!(refused_response.refusal(), (403, "fresh_sign_in_required"), "{}", route.path);
+        assert!(refused_response.text().contains(PROOF), "{}", refused_response.text());
     }
     let unchanged = app.count(entries).await;
     let proved = console.write("POST", PROOF, json!({ "password": PASSWORD })).await;
@@ -186,10 +186,10 @@ async fn wrong_proofs_are_refused_and_counted(database: TestDatabase) {
         assert_eq!(wrong.refusal(), (403, "invalid_proof"));
     }
     let delayed = console.write("POST", PROOF, json!({ "password": PASSWORD })).await;
-    let refused = console.write("POST", RESET, Value::Null).await;
+    let refused_response = console.write("POST", RESET, Value::Null).await;
 
     assert_eq!(mistyped.refusal(), (400, "validation_failed"));
     assert_eq!(mistyped.body["errors"][0]["field"], "password", "{}", mistyped.text());
     assert_eq!(delayed.refusal(), (429, "rate_limited"));
-    assert_eq!(refused.refusal(), (403, "fresh_sign_in_required"));
+    assert_eq!(refused_response.refusal(), (403, "fresh_sign_in_required"));
 }

@@ -57,11 +57,11 @@ async fn a_schedule_hands_its_assignment_over_in_time(database: TestDatabase) {
     let off = json!({ "isActive": false });
     let mut body = every_minute();
     body.as_object_mut().expect("an object").extend(off.as_object().expect("an object").clone());
-    let updated = client.send("PUT", &path, &[], body.to_string().as_bytes()).await;
+    let update_response = client.send("PUT", &path, &[], body.to_string().as_bytes()).await;
 
-    assert_eq!(updated.status, 200);
-    assert_eq!(updated.body["isActive"], false);
-    assert_eq!(updated.body["lastAt"], next);
+    assert_eq!(update_response.status, 200);
+    assert_eq!(update_response.body["isActive"], false);
+    assert_eq!(update_response.body["lastAt"], next);
     assert_eq!(client.send("DELETE", &path, &[], b"").await.status, 204);
     assert_eq!(client.send("DELETE", &path, &[], b"").await.status, 404);
 }

@@ -69,8 +69,8 @@ async fn a_chat_is_answered_from_the_bases_of_the_group_and_the_persona(database
 
     let console = Console::open(&app, "ada@example.org").await;
     let draft = json!({ "name": "Host", "systemPrompt": "Be kind." });
-    let created = console.write("POST", "/api/admin/managed-personas", draft).await;
-    let host = created.body["id"].as_str().expect("an id").to_owned();
+    let creation_response = console.write("POST", "/api/admin/managed-personas", draft).await;
+    let host = creation_response.body["id"].as_str().expect("an id").to_owned();
     let path = format!("/api/admin/managed-personas/{host}/knowledge-bases");
     let put = console.write("PUT", &path, json!({ "knowledgeBaseIds": [bound_base] })).await;
     assert_eq!(put.status, 200, "{}", put.text());

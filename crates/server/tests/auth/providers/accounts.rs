@@ -72,8 +72,8 @@ async fn a_provider_cannot_take_over_an_existing_address(database: TestDatabase)
     fake.set_user("bob", "bob@example.org");
     signed_in(&app, &fake).await;
     let taken_body = json!({ "email": "BOB@example.org", "password": PASSWORD });
-    let registered = app.anonymous().post("/auth/register", &taken_body).await;
-    assert_eq!(registered.refusal(), (409, "email_exists"));
+    let registration_response = app.anonymous().post("/auth/register", &taken_body).await;
+    assert_eq!(registration_response.refusal(), (409, "email_exists"));
     for password in ["", PASSWORD] {
         let guessed = sign_in(&app.anonymous(), "bob@example.org", password).await;
         assert_eq!(guessed.refusal(), (401, "invalid_credentials"));

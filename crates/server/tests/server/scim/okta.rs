@@ -105,6 +105,7 @@ async fn a_group_is_pushed_with_its_members(database: TestDatabase) {
     let put = server.send("PUT", &path, put).await;
     assert_eq!(put.status, 200);
     assert_eq!(put.body["members"], json!([]));
-    let listed = server.send("GET", "/scim/v2/Groups?startIndex=1&count=100", Value::Null).await;
-    assert_eq!(listed.body["totalResults"], json!(2));
+    let list_response =
+        server.send("GET", "/scim/v2/Groups?startIndex=1&count=100", Value::Null).await;
+    assert_eq!(list_response.body["totalResults"], json!(2));
 }

@@ -97,9 +97,9 @@ async fn the_server_describes_what_it_supports(database: TestDatabase) {
     assert_eq!(config.status, 200);
     assert_eq!(config.body["patch"]["supported"], true);
     for path in ["/scim/v2/ResourceTypes", "/scim/v2/Schemas"] {
-        let listed = server.app.anonymous().get(path).await;
-        assert_eq!(listed.body["totalResults"], json!(2), "{path}");
-        for it in listed.body["Resources"].as_array().expect("resources") {
+        let list_response = server.app.anonymous().get(path).await;
+        assert_eq!(list_response.body["totalResults"], json!(2), "{path}");
+        for it in list_response.body["Resources"].as_array().expect("resources") {
             let response = server.app.anonymous().get(&path_of(it)).await;
             assert_eq!(response.status, 200);
             assert_eq!(&response.body, it);

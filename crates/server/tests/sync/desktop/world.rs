@@ -62,8 +62,8 @@ impl World {
         let app = setting.at(Arc::<ManualClock>::clone(&clock)).start().await;
         let email = format!("{}@example.org", uuid::Uuid::now_v7().simple());
         let person = json!({ "email": email, "password": PASSWORD });
-        let registered = app.anonymous().post("/auth/register", &person).await;
-        assert_eq!(registered.status, 200, "{}", registered.text());
+        let registration_response = app.anonymous().post("/auth/register", &person).await;
+        assert_eq!(registration_response.status, 200, "{}", registration_response.text());
         let time = Time { clock, moving: Arc::default(), tie: Arc::default() };
         Self { app, email, time, journal: Arc::default() }
     }

@@ -127,9 +127,9 @@ async fn a_session_of_an_app_password_may_use_keys() {
     let app = TestApp::spawn().await;
     let ada = app.sign_up("ada@example.org").await;
     let proof = json!({ "name": "Desktop", "password": PASSWORD });
-    let created = ada.post("/auth/app-passwords", &proof).await;
+    let creation_response = ada.post("/auth/app-passwords", &proof).await;
     let credentials =
-        json!({ "email": "ada@example.org", "password": created.body["appPassword"] });
+        json!({ "email": "ada@example.org", "password": creation_response.body["appPassword"] });
     let signed_in = app.anonymous().post("/auth/login/local", &credentials).await;
     let desktop = app.anonymous().with_tokens(&signed_in.body);
 

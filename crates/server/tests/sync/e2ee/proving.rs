@@ -79,9 +79,9 @@ async fn a_stolen_session_resets_nothing_and_adds_no_first_device(database: Test
 /// Signs in a program of Ada's with an app password.
 async fn program_of_ada(app: &TestApp, ada: &Client) -> Client {
     let request = json!({ "name": "Desktop", "password": PASSWORD });
-    let created = ada.post("/auth/app-passwords", &request).await;
+    let creation_response = ada.post("/auth/app-passwords", &request).await;
     let credentials =
-        json!({ "email": "ada@example.org", "password": created.body["appPassword"] });
+        json!({ "email": "ada@example.org", "password": creation_response.body["appPassword"] });
     let envelope = app.anonymous().post("/auth/login/local", &credentials).await;
     assert_eq!(envelope.status, 200, "{}", envelope.text());
     app.anonymous().with_tokens(&envelope.body)
