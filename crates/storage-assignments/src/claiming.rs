@@ -167,11 +167,11 @@ impl SqlAssignments {
         now: Timestamp,
     ) -> Result<Option<Run>, Unavailable> {
         let claim = RunClaim { id: AssignmentId(row.id.0), fence: row.fence };
-        let opened = self.open_run(row).await;
-        if opened.is_err() {
+        let opened_run = self.open_run(row).await;
+        if opened_run.is_err() {
             self.release(claim, now + UNREADABLE_DELAY).await?;
         }
-        opened
+        opened_run
     }
 
     async fn open_run(&self, row: ClaimedRow) -> Result<Option<Run>, Unavailable> {

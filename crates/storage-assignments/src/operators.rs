@@ -119,8 +119,8 @@ connection_trait! {
 
             let own = operator_groups::table.filter(operator_groups::operator_id.eq(operator));
             let before: Vec<DbUid> = own.select(operator_groups::group_id).load(self).await?;
-            let removed = ids_without(&before, groups);
-            let removed_grants = own.filter(operator_groups::group_id.eq_any(&removed));
+            let removed_ids = ids_without(&before, groups);
+            let removed_grants = own.filter(operator_groups::group_id.eq_any(&removed_ids));
             diesel::delete(removed_grants).execute(self).await?;
 
             for group in ids_without(&known_groups, &before) {

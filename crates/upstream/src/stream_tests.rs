@@ -219,12 +219,12 @@ async fn dropping_a_waiting_call_closes_its_connection() {
 async fn a_connection_whose_end_follows_done_is_reused() {
     let peer = Peer::start().await;
     let upstream = new_upstream(UpstreamLimits::default());
-    let done = Notify::new();
+    let end_signal = Notify::new();
     let read = async {
         for _ in 0..2 {
             let mut frames = upstream.open(chat_call(&peer.endpoint, &[OPEN])).await.unwrap();
             while frames.next().await != Some(Ok(Frame::Done)) {}
-            done.notify_one();
+            end_signal.notify_one();
             assert_eq!(frames.next().await, None);
         }
     };
@@ -233,7 +233,7 @@ async fn a_connection_whose_end_follows_done_is_reused() {
         for is_reused in [true, false] {
             let stream = chunked(&[STOP, "data: [DONE]\n\n"]);
             socket.write_all(stream.as_bytes()).await.unwrap();
-            done.notified().await;
+            end_signal.notified().await;
             socket.write_all(b"0\r\n\r\n").await.unwrap();
             if is_reused {
                 read_request(&mut socket).await;

@@ -36,10 +36,10 @@ fn requests_with_tools_are_refused_on_demand() {
     with_tools["tools"] = json!([{ "type": "function", "function": { "name": "look" } }]);
 
     let accepted = send(&demo, &request("demo:no-tools"));
-    let refused = send(&demo, &with_tools);
+    let refused_response = send(&demo, &with_tools);
 
     assert_eq!(accepted.status, 200);
-    assert_eq!(refused.status, 400);
+    assert_eq!(refused_response.status, 400);
 }
 
 #[test]

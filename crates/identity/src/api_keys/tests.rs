@@ -87,9 +87,9 @@ async fn a_key_is_created_and_its_owner_is_emailed() {
         ..named(" Nightly ")
     };
 
-    let created = world.create(options).await.unwrap();
+    let new_key = world.create(options).await.unwrap();
 
-    let entry = &created.entry;
+    let entry = &new_key.entry;
     assert_eq!(entry.name, "Nightly");
     assert_eq!(entry.weekly_credits, 7);
     assert_eq!(entry.created_at, NOW);
@@ -97,7 +97,7 @@ async fn a_key_is_created_and_its_owner_is_emailed() {
     assert_eq!(entry.scopes, [KeyScope::Ai]);
     let stored_hashes: Vec<ApiKeyHash> =
         world.stored.lock().unwrap().iter().map(|it| it.hash).collect();
-    assert_eq!(stored_hashes, [codes::hash(created.key.expose()).unwrap()]);
+    assert_eq!(stored_hashes, [codes::hash(new_key.key.expose()).unwrap()]);
     assert_eq!(world.factors.audited(), ["ApiKey.Created"]);
     let email = QueuedEmail::new("api-key-added").with("name", "Nightly");
     assert_eq!(world.factors.state().emails, [email]);

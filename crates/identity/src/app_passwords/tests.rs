@@ -34,8 +34,8 @@ impl AppPasswordStore for Memory {
         verified_proof: VerifiedProof,
         effects: SideEffects,
     ) -> Result<CredentialStoreOutcome, Unavailable> {
-        let mut stored = self.stored.lock().unwrap();
-        if stored.len() >= max {
+        let mut rows = self.stored.lock().unwrap();
+        if rows.len() >= max {
             return Ok(CredentialStoreOutcome::Full);
         }
         let mut state = self.factors.state();
@@ -43,20 +43,20 @@ impl AppPasswordStore for Memory {
         if !spent && !state.consume_proof(verified_proof) {
             return Ok(CredentialStoreOutcome::Stale);
         }
-        stored.push(new);
+        rows.push(new);
         state.write(effects);
         Ok(CredentialStoreOutcome::Done)
     }
 
     async fn list(&self, _: UserId) -> Result<Vec<AppPasswordEntry>, Unavailable> {
-        let stored = self.stored.lock().unwrap();
+        let rows = self.stored.lock().unwrap();
         let entry = |it: &NewAppPassword| AppPasswordEntry {
             id: it.id,
             name: it.name.clone(),
             created_at: it.at,
             used_at: None,
         };
-        Ok(stored.iter().map(entry).collect())
+        Ok(rows.iter().map(entry).collect())
     }
 
     async fn find(
@@ -74,11 +74,11 @@ impl AppPasswordStore for Memory {
         _: EndEffects,
     ) -> Result<bool, Unavailable> {
         let AppPasswordRemoval { user, id, at } = removal;
-        let mut stored = self.stored.lock().unwrap();
-        let Some(index) = stored.iter().position(|it| it.by.user == user && it.id == id) else {
+        let mut rows = self.stored.lock().unwrap();
+        let Some(index) = rows.iter().position(|it| it.by.user == user && it.id == id) else {
             return Ok(false);
         };
-        let removed_password = stored.remove(index);
+        let removed_password = rows.remove(index);
         self.factors.state().write(effects(user, at, &removed_password.name));
         Ok(true)
     }
@@ -142,12 +142,12 @@ impl World {
 async fn an_app_password_is_created_and_its_owner_is_emailed() {
     let world = new_world();
 
-    let created = world.create(by_password(PASSWORD)).await.unwrap();
+    let new_password = world.create(by_password(PASSWORD)).await.unwrap();
 
-    let listed = world.passwords.list(world.session_ref.user).await.unwrap();
-    assert_eq!(listed, std::slice::from_ref(&created.entry));
-    assert_eq!(created.entry.name, "Desktop");
-    let hash = codes::hash(&created.password);
+    let entries = world.passwords.list(world.session_ref.user).await.unwrap();
+    assert_eq!(entries, std::slice::from_ref(&new_password.entry));
+    assert_eq!(new_password.entry.name, "Desktop");
+    let hash = codes::hash(&new_password.password);
     assert_eq!(world.memory.stored.lock().unwrap().first().map(|it| it.hash), hash);
     assert_eq!(world.factors.audited(), ["app_password.added"]);
     let email = QueuedEmail::new("app-password-added").with("name", "Desktop");
@@ -175,11 +175,11 @@ async fn without_a_valid_proof_none_is_created() {
 async fn a_recovery_code_is_a_valid_proof_once() {
     let world = new_world().with_factor();
 
-    let created = world.create(by_recovery_code(CODE)).await;
-    let again = world.create(by_recovery_code(CODE)).await;
+    let first_result = world.create(by_recovery_code(CODE)).await;
+    let second_result = world.create(by_recovery_code(CODE)).await;
 
-    assert!(created.is_ok());
-    assert!(matches!(again, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
+    assert!(first_result.is_ok());
+    assert!(matches!(second_result, Err(CreateAppPasswordError::Owner(OwnerError::Wrong))));
     assert_eq!(world.factors.audited(), ["recovery_code.used", "app_password.added"]);
     assert_eq!(world.factors.wrong_proofs(), 1);
 }

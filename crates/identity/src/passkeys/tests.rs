@@ -320,8 +320,8 @@ async fn a_passkey_is_removed_with_its_email() {
     let session_ref = world.session_ref;
     let own_passkey = entry(3);
     let id = own_passkey.id;
-    let listed = own_passkey.clone();
-    world.store.expect_of_user().returning(move |_| Ok(vec![entry(1), listed.clone()]));
+    let listed_passkey = own_passkey.clone();
+    world.store.expect_of_user().returning(move |_| Ok(vec![entry(1), listed_passkey.clone()]));
     world.store.expect_remove().once().returning(move |change, removed| {
         let email = QueuedEmail::new("passkey-removed").with("name", "Key 3");
         assert_eq!(removed, id);

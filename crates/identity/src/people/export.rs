@@ -36,8 +36,8 @@ impl AccountExport {
     /// Starts an export and records it in the owner's audit log.
     pub async fn begin(&self, user: UserId) -> Result<StartedExport, AccountError> {
         let at = self.clock.now();
-        let exported = SideEffects::audit(at, user, "account.exported");
-        if !self.data.begin_export(user, exported).await? {
+        let export_effects = SideEffects::audit(at, user, "account.exported");
+        if !self.data.begin_export(user, export_effects).await? {
             return Err(AccountError::Gone);
         }
         let inventory = self.data.inventory();

@@ -77,11 +77,11 @@ mod tests {
             .returning(move |_, _| Ok(stored_entries.clone()));
 
         let page = PageRequest { after: None, limit: 2 };
-        let listed = history(log).page(UserId::generate(), page).await.unwrap();
+        let listed_page = history(log).page(UserId::generate(), page).await.unwrap();
 
         let [first, second, _] = entries;
-        assert_eq!(listed.next, Some(Cursor { at: second.at, id: second.id.0 }));
-        assert_eq!(listed.items, [first, second]);
+        assert_eq!(listed_page.next, Some(Cursor { at: second.at, id: second.id.0 }));
+        assert_eq!(listed_page.items, [first, second]);
     }
 
     #[tokio::test]

@@ -26,11 +26,11 @@ async fn calls_have_results() {
     let server = ServerHandle::start(1).await;
     let token = CancellationToken::new();
 
-    let failed = server.client.call("fail", arguments(json!({})), LONG, token.clone()).await;
+    let fail_result = server.client.call("fail", arguments(json!({})), LONG, token.clone()).await;
     let change_result = server.client.call("change", arguments(json!({})), LONG, token).await;
 
     let expected = McpResult { content: json!("it failed"), is_error: true };
-    assert_eq!(failed.expect("a result"), expected);
+    assert_eq!(fail_result.expect("a result"), expected);
     let expected = McpResult { content: json!({ "changed": true }), is_error: false };
     assert_eq!(change_result.expect("a result"), expected);
     timeout(LONG, server.client.tools_changed()).await.expect("an announcement");
@@ -62,8 +62,8 @@ async fn requests_of_the_server_are_refused() {
     let server = ServerHandle::start(1).await;
 
     let token = CancellationToken::new();
-    let refused = server.client.call("ask", arguments(json!({})), LONG, token).await;
+    let ask_result = server.client.call("ask", arguments(json!({})), LONG, token).await;
 
-    let content = refused.expect("a result").content;
+    let content = ask_result.expect("a result").content;
     assert_eq!(content, "Mcp error: -32601: not supported");
 }

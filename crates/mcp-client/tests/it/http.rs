@@ -153,13 +153,13 @@ async fn a_server_that_is_not_one_is_explained() {
     let ftp = "ftp://127.0.0.1/".parse().expect("an address");
     let closed_address = "http://127.0.0.1:1/?key=s3cret".parse().expect("an address");
 
-    let refused = connect(&refusing).await.expect_err("an error");
-    let failed = connect(&broken).await.expect_err("an error");
+    let token_error = connect(&refusing).await.expect_err("an error");
+    let status_error = connect(&broken).await.expect_err("an error");
     let no_http = McpClient::connect(ftp, client(), None).await.expect_err("an error");
     let no_server = McpClient::connect(closed_address, client(), None).await.expect_err("an error");
 
-    assert!(matches!(refused, McpError::Unauthorized), "{refused:?}");
-    assert_eq!(failed.to_string(), "the MCP server cannot be reached: status 500");
+    assert!(matches!(token_error, McpError::Unauthorized), "{token_error:?}");
+    assert_eq!(status_error.to_string(), "the MCP server cannot be reached: status 500");
     assert!(matches!(no_http, McpError::Address), "{no_http:?}");
     assert_eq!(no_server.to_string(), "the MCP server cannot be reached: no connection");
 }

@@ -58,8 +58,8 @@ async fn the_program_serves_the_tools_of_an_mcp_server() {
     assert_eq!(hub.next().await, Event::Drain);
     let output = output(child).await;
     assert_eq!(output.status.code(), Some(0));
-    let written = String::from_utf8_lossy(&output.stderr);
-    assert!(written.contains("token: ."), "{written}");
+    let error_output = String::from_utf8_lossy(&output.stderr);
+    assert!(error_output.contains("token: ."), "{error_output}");
 }
 
 #[actix_web::test]
@@ -93,8 +93,8 @@ async fn the_program_ends_with_its_mcp_server() {
 
     let output = output(child).await;
     assert_eq!(output.status.code(), Some(1));
-    let written = String::from_utf8_lossy(&output.stderr);
-    assert!(written.ends_with("pia-pod: the MCP server has ended\n"), "{written}");
+    let error_output = String::from_utf8_lossy(&output.stderr);
+    assert!(error_output.ends_with("pia-pod: the MCP server has ended\n"), "{error_output}");
 }
 
 #[actix_web::test]
@@ -106,8 +106,8 @@ async fn a_command_that_is_no_mcp_server_is_explained() {
     let output = output(program.spawn().expect("the program")).await;
 
     assert_eq!(output.status.code(), Some(1));
-    let written = String::from_utf8_lossy(&output.stderr);
-    assert!(written.contains("could not be started"), "{written}");
+    let error_output = String::from_utf8_lossy(&output.stderr);
+    assert!(error_output.contains("could not be started"), "{error_output}");
 }
 
 #[actix_web::test]

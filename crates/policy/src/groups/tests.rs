@@ -47,13 +47,13 @@ async fn a_group_is_created_under_its_trimmed_name_with_an_audit_entry() {
 async fn an_invalid_name_never_reaches_the_store() {
     let groups = groups(MockGroupStore::new(), unnotified());
 
-    let created = groups.create(None, " ").await;
-    let renamed = groups.rename(None, GroupId::generate(), "a\nb").await;
-    let result = groups.find_by_name("").await;
+    let creation_result = groups.create(None, " ").await;
+    let rename_result = groups.rename(None, GroupId::generate(), "a\nb").await;
+    let search_result = groups.find_by_name("").await;
 
-    assert!(matches!(created, Err(GroupError::Name(NameError::Empty))));
-    assert!(matches!(renamed, Err(GroupError::Name(NameError::Control))));
-    assert!(matches!(result, Err(GroupError::Unknown)));
+    assert!(matches!(creation_result, Err(GroupError::Name(NameError::Empty))));
+    assert!(matches!(rename_result, Err(GroupError::Name(NameError::Control))));
+    assert!(matches!(search_result, Err(GroupError::Unknown)));
 }
 
 #[tokio::test]

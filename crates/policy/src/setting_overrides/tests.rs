@@ -59,7 +59,7 @@ async fn a_change_is_retried_after_a_concurrent_change() {
         Ok(layer(version, &[("A:Open", "old"), ("B:Other", "1")]))
     });
     let checked = values(&[("B:Other", "1"), ("A:Open", "new"), ("C:Open", "both")]);
-    let applied = checked.clone();
+    let applied_values = checked.clone();
     running.expect_check().withf(move |it| it == checked).times(2).returning(|_| Ok(()));
     store.expect_set().times(2).returning(|changes, base_version| {
         let keys: Vec<_> = changes.iter().map(|it| it.setting.key.as_str()).collect();
@@ -68,7 +68,7 @@ async fn a_change_is_retried_after_a_concurrent_change() {
     });
     running
         .expect_apply()
-        .withf(move |version, it| (*version, it) == (3, &applied))
+        .withf(move |version, it| (*version, it) == (3, &applied_values))
         .once()
         .return_const(());
 

@@ -182,14 +182,14 @@ mod tests {
         store.expect_settings().returning(move |_| Ok(Some(settings.clone())));
         let (rules, _) = rules_with(store, GroupId::generate());
 
-        let applied = rules.rules_of(GroupId::generate()).await.unwrap();
+        let applied_rules = rules.rules_of(GroupId::generate()).await.unwrap();
 
         let modes = Mode::ALL.map(|it| (it, it.name().to_lowercase()));
-        assert_eq!(applied.modes, modes.into());
-        assert_eq!(applied.persona_types, [("fast".to_owned(), "small".to_owned())].into());
-        assert_eq!(applied.models, ["big"]);
-        assert_eq!(applied.credits, credits);
-        assert!(!applied.free);
+        assert_eq!(applied_rules.modes, modes.into());
+        assert_eq!(applied_rules.persona_types, [("fast".to_owned(), "small".to_owned())].into());
+        assert_eq!(applied_rules.models, ["big"]);
+        assert_eq!(applied_rules.credits, credits);
+        assert!(!applied_rules.free);
     }
 
     #[tokio::test]

@@ -65,13 +65,13 @@ fn a_provider_without_an_authority_is_an_error() {
 
 #[test]
 fn an_authority_without_tls_is_refused() {
-    let refused = |value: &str| {
+    let is_refused = |value: &str| {
         let operator = Operator::development().variable("OAuth__oidc__Authority", value);
         operator.sources.load_config().is_err()
     };
 
     for valid in ["https://id.example", "https://id.example/realms/a/", "http://127.0.0.1:8080"] {
-        assert!(!refused(valid), "{valid}");
+        assert!(!is_refused(valid), "{valid}");
     }
     for invalid in [
         "http://id.example",
@@ -82,7 +82,7 @@ fn an_authority_without_tls_is_refused() {
         "id.example",
         "ftp://localhost",
     ] {
-        assert!(refused(invalid), "{invalid}");
+        assert!(is_refused(invalid), "{invalid}");
     }
 }
 

@@ -62,16 +62,17 @@ async fn concurrent_assignments_do_not_exceed_the_limit(db: Database) {
     let user = create_person(&db).await;
     let store = open_store(&db);
 
-    let created = join_all((0..50).map(|_| store.create(assignment(user, at(0)), 2))).await;
+    let results = join_all((0..50).map(|_| store.create(assignment(user, at(0)), 2))).await;
 
-    let done = created.iter().filter(|it| *it.as_ref().unwrap() == AssignmentCreationOutcome::Done);
-    assert_eq!(done.count(), 2);
-    assert!(created.iter().all(|it| *it.as_ref().unwrap() != AssignmentCreationOutcome::Gone));
-    let listed = store.list(user, 0, 100).await.unwrap();
-    assert_eq!(listed.len(), 2);
+    let successes =
+        results.iter().filter(|it| *it.as_ref().unwrap() == AssignmentCreationOutcome::Done);
+    assert_eq!(successes.count(), 2);
+    assert!(results.iter().all(|it| *it.as_ref().unwrap() != AssignmentCreationOutcome::Gone));
+    let entries = store.list(user, 0, 100).await.unwrap();
+    assert_eq!(entries.len(), 2);
     // One that has ended does not count, and those of others do not.
     let end = forced_end(EventKind::Cancelled, at(1));
-    assert!(store.cancel(user, listed[0].id, end).await.unwrap());
+    assert!(store.cancel(user, entries[0].id, end).await.unwrap());
     let create = async |user| store.create(assignment(user, at(2)), 2).await.unwrap();
     assert_eq!(create(user).await, AssignmentCreationOutcome::Done);
     assert_eq!(create(user).await, AssignmentCreationOutcome::TooMany);
@@ -251,11 +252,11 @@ async fn a_terminated_assignment_has_failed_for_that_reason(db: Database) {
     assert_eq!(kinds(&details), ["queued", "terminated"]);
     assert_eq!(details.events[1].message.as_deref(), Some("Wrong\0 data"));
     assert_eq!(count_sealed(&db).await, (1, 1));
-    let listed = store.list(user, 0, 9).await.unwrap();
-    assert_eq!(listed[0].error_message.as_deref(), Some("Wrong\0 data"));
-    let listed = &store.list_all(0, 9).await.unwrap()[0];
-    assert_eq!(listed.error_message, None);
-    assert!(listed.error_code.is_some());
+    let entries = store.list(user, 0, 9).await.unwrap();
+    assert_eq!(entries[0].error_message.as_deref(), Some("Wrong\0 data"));
+    let entry = &store.list_all(0, 9).await.unwrap()[0];
+    assert_eq!(entry.error_message, None);
+    assert!(entry.error_code.is_some());
 }
 
 async fn collecting_deletes_contents_once(db: Database) {
@@ -300,8 +301,8 @@ async fn an_error_message_that_cannot_be_opened_spoils_no_list(db: Database) {
     assert!(store.terminate(id, end, SideEffects::default()).await.unwrap());
     execute(&db, "DELETE FROM person_salts").await;
 
-    let listed = store.list(user, 0, 9).await.unwrap();
+    let entries = store.list(user, 0, 9).await.unwrap();
 
-    assert_eq!(listed[0].error_message, None);
+    assert_eq!(entries[0].error_message, None);
     assert!(store.load(user, id).await.is_err());
 }

@@ -135,14 +135,14 @@ async fn the_name_of_a_skill_is_unique_in_any_case(db: Database) {
     assert_eq!(count_of(OperatorChangeOutcome::Done), 1);
     assert_eq!(count_of(OperatorChangeOutcome::NameTaken), 3);
 
-    let renamed = operator("Other", "other");
-    assert_eq!(create(&db, &renamed).await, OperatorChangeOutcome::Done);
+    let renamed_operator = operator("Other", "other");
+    assert_eq!(create(&db, &renamed_operator).await, OperatorChangeOutcome::Done);
     let skill = Some(Skill { name: "pLAN".to_owned(), ..brief() });
     let name = "Other".to_owned();
-    let update = OperatorUpdate { name, is_active: Some(true), skill, at: at(1), expected: None };
-    let outcome = store.update(renamed.id, update, effects()).await.unwrap();
+    let update = OperatorUpdate { name, is_active: Some(true), skill, at: at(1) };
+    let outcome = store.update(renamed_operator.id, update, effects()).await.unwrap();
     assert_eq!(outcome, OperatorChangeOutcome::NameTaken);
-    assert_eq!(store.list().await.unwrap()[0], renamed);
+    assert_eq!(store.list().await.unwrap()[0], renamed_operator);
 }
 
 async fn an_operator_is_changed(db: Database) {

@@ -213,17 +213,18 @@ impl Walk {
         let (expected, done) = match kind {
             0 => {
                 let end = forced_end(EventKind::Cancelled, now);
-                let done = self.store.cancel(self.user, id, end).await.unwrap();
-                (model.end(AssignmentStatus::Cancelled, "cancelled"), done)
+                let was_ended = self.store.cancel(self.user, id, end).await.unwrap();
+                (model.end(AssignmentStatus::Cancelled, "cancelled"), was_ended)
             }
             1 => {
                 let end = forced_end(EventKind::Terminated, now);
-                let done = self.store.terminate(id, end, SideEffects::default()).await.unwrap();
-                (model.end(AssignmentStatus::Failed, "terminated"), done)
+                let was_ended =
+                    self.store.terminate(id, end, SideEffects::default()).await.unwrap();
+                (model.end(AssignmentStatus::Failed, "terminated"), was_ended)
             }
             _ => {
-                let done = self.store.give_up(id, failure(), now).await.unwrap();
-                (waits && model.end(AssignmentStatus::Failed, "failed"), done)
+                let was_ended = self.store.give_up(id, failure(), now).await.unwrap();
+                (waits && model.end(AssignmentStatus::Failed, "failed"), was_ended)
             }
         };
         assert_eq!(done, expected);

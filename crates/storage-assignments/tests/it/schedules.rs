@@ -182,9 +182,9 @@ async fn a_schedule_that_hands_nothing_over_has_its_reason(db: Database) {
 
     let due_schedule = find_due(&db, at(3 * DAY)).await.remove(0);
     ScheduleStore::delete(&store, user, due_schedule.id).await.unwrap();
-    let deleted =
+    let start_outcome =
         store.start(start(&due_schedule, Ok(assignment(user, at(DAY)))), 10).await.unwrap();
-    assert_eq!(deleted, ScheduleStartOutcome::Lost);
+    assert_eq!(start_outcome, ScheduleStartOutcome::Lost);
 }
 
 async fn an_unreadable_input_delays_no_other(db: Database) {

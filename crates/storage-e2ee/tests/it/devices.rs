@@ -219,12 +219,12 @@ async fn a_failed_change_writes_nothing(db: Database) {
 
     // Two rows of one id: the second statement fails.
     let mut decide = |account: &pia_e2ee::AccountKeys| {
-        let mut renamed = account.devices[0].clone();
-        renamed.name.push('!');
-        let mut twin = renamed.clone();
+        let mut renamed_device = account.devices[0].clone();
+        renamed_device.name.push('!');
+        let mut twin = renamed_device.clone();
         twin.row = pia_e2ee::DeviceRow(UserId::generate().0);
         let effects = SideEffects::audit(START, ada.user, "device.revoked");
-        Change { devices: vec![renamed, twin], effects, ..Change::default() }
+        Change { devices: vec![renamed_device, twin], effects, ..Change::default() }
     };
     let outcome = ada.keys.change(ada.user, START, &mut decide).await;
 

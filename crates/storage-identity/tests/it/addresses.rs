@@ -108,8 +108,8 @@ async fn an_address_stored_by_an_earlier_version_is_taken(db: Database) {
 
     for email in [TYPED, SENT] {
         let new = newcomer(&readable_email(email));
-        let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();
-        assert_eq!(registered, AccountCreationOutcome::EmailTaken);
+        let outcome = accounts.register(new, None, SideEffects::default()).await.unwrap();
+        assert_eq!(outcome, AccountCreationOutcome::EmailTaken);
     }
 }
 
@@ -191,9 +191,9 @@ async fn the_folded_address_is_freed_when_its_account_is_deleted(db: Database) {
     addresses.fold().await.unwrap();
 
     remove(&db, sent_user).await;
-    let done = addresses.fold().await.unwrap();
+    let fold_result = addresses.fold().await.unwrap();
 
-    assert_eq!(done, AddressesFolded { folded: 1, shared: Vec::new() });
+    assert_eq!(fold_result, AddressesFolded { folded: 1, shared: Vec::new() });
     assert_eq!(found(&db, SENT).await, [Some(typed); 3]);
 }
 
@@ -224,6 +224,6 @@ async fn an_older_invitation_is_valid_for_its_address(db: Database) {
     assert_eq!(result, AddressesFolded { folded: 1, shared: Vec::new() });
     let invitation = Some(PresentedInvitation { hash, max_admins: None });
     let new = NewAccount { invitation, ..newcomer(SENT) };
-    let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();
-    assert_eq!(registered, AccountCreationOutcome::Stored);
+    let outcome = accounts.register(new, None, SideEffects::default()).await.unwrap();
+    assert_eq!(outcome, AccountCreationOutcome::Stored);
 }

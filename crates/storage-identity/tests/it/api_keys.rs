@@ -123,9 +123,9 @@ async fn concurrent_keys_respect_the_limit(db: Database) {
     let outcomes = join_all(calls).await;
 
     let stored_count = outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Done).count();
-    let listed = SqlApiKeys::new(db.clone()).list(ada).await.unwrap().len();
+    let listed_count = SqlApiKeys::new(db.clone()).list(ada).await.unwrap().len();
     assert_eq!(stored_count, 3);
-    assert_eq!(listed, 3);
+    assert_eq!(listed_count, 3);
     assert_eq!(outcomes.iter().filter(|it| **it == CredentialStoreOutcome::Full).count(), 13);
     assert_eq!(count_audited(&db, ada, "added").await, 3);
 }

@@ -62,7 +62,7 @@ async fn a_network_is_known_after_a_sign_in(db: Database) {
     let ada = create_person(&db, "ada@example.org").await;
     create_person(&db, "bob@example.org").await;
     sign_in_from(&db, ada, 1, "192.0.2.1").await;
-    let failed = FailedSignIn {
+    let failed_sign_in = FailedSignIn {
         user: Some(ada),
         at: START,
         outcome: SignInOutcome::WrongPassword,
@@ -70,7 +70,7 @@ async fn a_network_is_known_after_a_sign_in(db: Database) {
         device: SignInDevice { address: "192.0.2.2".parse().ok(), ..device() },
     };
     SqlSignIns::new(db.clone())
-        .record_failure(failed, |_, _| SideEffects::default())
+        .record_failure(failed_sign_in, |_, _| SideEffects::default())
         .await
         .unwrap();
     let ada = "ada@example.org";

@@ -372,17 +372,17 @@ async fn an_ended_session_changes_nothing(db: Database) {
     let expired_session = begin_session(&db, user, 3).await;
     let late_change =
         FactorChange { at: START + Duration::from_hours(1), ..change(user, expired_session) };
-    let refused = [change(user, ended), change(user, eves_session), late_change];
+    let refused_changes = [change(user, ended), change(user, eves_session), late_change];
     factors.begin(user, b"sealed", START).await.unwrap();
     let codes = codes(0..10);
 
-    for change in refused.clone() {
+    for change in refused_changes.clone() {
         assert!(!factors.enable(change, b"sealed", Step(7), &codes).await.unwrap());
     }
 
     let on = change(user, begin_session(&db, user, 4).await);
     assert!(factors.enable(on, b"sealed", Step(10), &codes).await.unwrap());
-    for change in refused {
+    for change in refused_changes {
         let replaced = factors.replace_codes(change.clone(), VerifiedProof::Password, &codes).await;
         let disabled = factors.disable(change, VerifiedProof::Password).await;
         assert!(!replaced.unwrap());

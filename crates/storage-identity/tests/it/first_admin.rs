@@ -80,10 +80,10 @@ async fn the_first_administrator_needs_a_free_address_and_seat(db: Database) {
     let conflict_outcome = create("ADA@example.org", limits(9, 9)).await;
     let full_outcome = create("b@example.org", limits(1, 9)).await;
     let empty_outcome = create("b@example.org", limits(9, 0)).await;
-    let made = create("b@example.org", limits(2, 1)).await;
+    let outcome = create("b@example.org", limits(2, 1)).await;
 
     assert_eq!(conflict_outcome, FirstAdminOutcome::EmailTaken);
-    assert_eq!(made, FirstAdminOutcome::Stored);
+    assert_eq!(outcome, FirstAdminOutcome::Stored);
     assert_eq!(full_outcome, FirstAdminOutcome::SeatsTaken);
     assert_eq!(empty_outcome, FirstAdminOutcome::SeatsTaken);
     let ada = SqlAccounts::new(db.clone()).find(user).await.unwrap().unwrap();

@@ -120,14 +120,14 @@ async fn an_invitation_expires(db: Database) {
     late.account.created_at = START + HOUR;
     let mut early = account_with_invitation("ada@example.org", TOKEN);
     early.account.created_at = START + HOUR - Duration::from_micros(1);
-    let refused = late.account.user;
+    let refused_user = late.account.user;
 
     let late = register(&db, late, None).await;
     let early = register(&db, early, None).await;
 
     assert_eq!(late, AccountCreationOutcome::NotInvited);
     assert_eq!(early, AccountCreationOutcome::Stored);
-    assert_eq!(count_audited(&db, refused, "made").await, 0);
+    assert_eq!(count_audited(&db, refused_user, "made").await, 0);
 }
 
 async fn a_failed_registration_does_not_use_up_the_invitation(db: Database) {
@@ -138,11 +138,11 @@ async fn a_failed_registration_does_not_use_up_the_invitation(db: Database) {
         register(&db, account_with_invitation("ADA@example.org", TOKEN), None).await;
     let full_outcome =
         register(&db, account_with_invitation("b@example.org", TOKEN), Some(1)).await;
-    let made = register(&db, account_with_invitation("b@example.org", TOKEN), Some(2)).await;
+    let outcome = register(&db, account_with_invitation("b@example.org", TOKEN), Some(2)).await;
 
     assert_eq!(conflict_outcome, AccountCreationOutcome::EmailTaken);
     assert_eq!(full_outcome, AccountCreationOutcome::SeatsTaken);
-    assert_eq!(made, AccountCreationOutcome::Stored);
+    assert_eq!(outcome, AccountCreationOutcome::Stored);
 }
 
 async fn an_invalid_invitation_reveals_neither_accounts_nor_seats(db: Database) {
@@ -172,9 +172,9 @@ async fn concurrent_invited_administrators_respect_the_limit(db: Database) {
     });
     let outcomes = join_all(calls).await;
 
-    let made = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
+    let stored_count = outcomes.iter().filter(|it| **it == AccountCreationOutcome::Stored).count();
     let admins = SqlRoles::new(db.clone()).admins().await.unwrap();
-    assert_eq!(made, 1);
+    assert_eq!(stored_count, 1);
     assert_eq!(admins.len(), 1);
     assert_eq!(all(&db, START).await.len(), 7);
 }
@@ -204,18 +204,24 @@ async fn a_concurrent_use_and_revocation_exclude_each_other(db: Database) {
 
 async fn valid_invitations_are_listed_in_pages(db: Database) {
     let store = SqlInvitations::new(db.clone());
-    let mut made = Vec::new();
+    let mut invitation_ids = Vec::new();
     for n in 0..5_u8 {
         let at = START + Duration::from_secs(u64::from(n / 2));
         // The first ones are valid for longest.
         let expires_at = START + HOUR - Duration::from_secs(u64::from(n / 2));
         let invitation = invitation(TokenHash([n; 32]), Some("Ada@Example.org"));
-        made.push(invite(&db, NewInvitation { at, expires_at, ..invitation }).await);
+        invitation_ids.push(invite(&db, NewInvitation { at, expires_at, ..invitation }).await);
     }
     invite(&db, NewInvitation { expires_at: START, ..invitation(TOKEN, None) }).await;
-    let by_expiry = [made[4], made[2], made[3], made[0], made[1]];
+    let by_expiry = [
+        invitation_ids[4],
+        invitation_ids[2],
+        invitation_ids[3],
+        invitation_ids[0],
+        invitation_ids[1],
+    ];
 
-    for (is_by_expiry, expected) in [(false, &made[..]), (true, &by_expiry[..])] {
+    for (is_by_expiry, expected) in [(false, &invitation_ids[..]), (true, &by_expiry[..])] {
         for order in [TimeOrder::Oldest, TimeOrder::Newest] {
             let filter = InvitationFilter { is_by_expiry, order, ..InvitationFilter::default() };
             let page = async |after| {
@@ -223,12 +229,12 @@ async fn valid_invitations_are_listed_in_pages(db: Database) {
             };
             let first = page(None).await;
             let second = page(first.last().map(|it| filter.cursor(it))).await;
-            let mut listed: Vec<_> = first.iter().chain(&second).map(|it| it.id).collect();
+            let mut listed_ids: Vec<_> = first.iter().chain(&second).map(|it| it.id).collect();
             if order == TimeOrder::Newest {
-                listed.reverse();
+                listed_ids.reverse();
             }
 
-            assert_eq!(listed, expected, "{filter:?}");
+            assert_eq!(listed_ids, expected, "{filter:?}");
             assert_eq!(first[0].email.as_deref(), Some("ada@example.org"));
             assert_eq!(first[0].role, Role::KbManager);
             assert_eq!(first[0].group, Some(DEFAULT_GROUP));

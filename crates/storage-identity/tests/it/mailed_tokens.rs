@@ -206,12 +206,12 @@ async fn a_new_account_is_stored_with_its_token(db: Database) {
     let user = new_account.account.user;
     new_account.verification = Some(token(1, VERIFICATION));
 
-    let registered = SqlAccounts::new(db.clone())
+    let outcome = SqlAccounts::new(db.clone())
         .register(new_account, None, SideEffects::default())
         .await
         .unwrap();
 
-    assert_eq!(registered, AccountCreationOutcome::Stored);
+    assert_eq!(outcome, AccountCreationOutcome::Stored);
     assert!(verify(&tokens, user, 1, START).await);
 }
 

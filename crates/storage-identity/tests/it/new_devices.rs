@@ -43,7 +43,7 @@ async fn sign_in_on(db: &Database, user: UserId, token: u8, device: SignInDevice
 
 async fn the_first_sign_in_is_not_reported(db: Database) {
     let ada = create_person(&db, "ada@example.org").await;
-    let failed = FailedSignIn {
+    let failed_sign_in = FailedSignIn {
         user: Some(ada),
         at: START,
         outcome: SignInOutcome::WrongPassword,
@@ -51,7 +51,7 @@ async fn the_first_sign_in_is_not_reported(db: Database) {
         device: device(Some("other"), None, "198.51.100.7"),
     };
     SqlSignIns::new(db.clone())
-        .record_failure(failed, |_, _| SideEffects::default())
+        .record_failure(failed_sign_in, |_, _| SideEffects::default())
         .await
         .unwrap();
 

@@ -92,8 +92,8 @@ pub(crate) async fn create_person(db: &Database, email: &str) -> UserId {
     let new = newcomer(email);
     let accounts = SqlAccounts::new(db.clone());
     let user = new.account.user;
-    let registered = accounts.register(new, None, SideEffects::default()).await.unwrap();
-    assert_eq!(registered, AccountCreationOutcome::Stored);
+    let outcome = accounts.register(new, None, SideEffects::default()).await.unwrap();
+    assert_eq!(outcome, AccountCreationOutcome::Stored);
     user
 }
 

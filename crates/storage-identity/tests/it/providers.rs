@@ -128,11 +128,11 @@ async fn a_sign_in_is_stored_encrypted(db: Database) {
     assert_eq!(update_result.unwrap(), 2);
 
     let flows = SqlProviderFlows::new(db);
-    let opened = [
+    let take_outcomes = [
         flows.take(first_state, BROWSER, START).await.unwrap().is_some(),
         flows.take(second_state, BROWSER, START).await.unwrap().is_some(),
     ];
-    assert_eq!(opened.into_iter().filter(|it| *it).count(), 1);
+    assert_eq!(take_outcomes.into_iter().filter(|it| *it).count(), 1);
 }
 
 fn identity(issuer: &str, subject: &str) -> ProviderIdentity {

@@ -98,19 +98,19 @@ async fn live_sessions_are_listed_in_pages_newest_first(db: Database) {
     bob.begin(0, START).await;
     ada.begin(100, START - HOUR).await;
 
-    let mut listed = Vec::new();
+    let mut listed_sessions = Vec::new();
     let mut after = None;
     for _ in 0..3 {
         let page = ada.page(after, 2).await;
         let last_session = page.last().unwrap();
         let at = started.iter().find(|it| it.1 == *last_session).unwrap().0;
         after = Some(Cursor { at, id: last_session.0 });
-        listed.extend(page);
+        listed_sessions.extend(page);
     }
 
     started.sort();
     let newest_first: Vec<_> = started.into_iter().rev().map(|it| it.1).collect();
-    assert_eq!(listed, newest_first);
+    assert_eq!(listed_sessions, newest_first);
     assert_eq!(ada.page(after, 2).await, []);
 }
 

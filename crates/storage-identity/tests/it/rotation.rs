@@ -71,8 +71,8 @@ impl Chain {
     /// Returns the session's entry in its user's list.
     async fn entry(&self) -> SessionEntry {
         let page = PageRequest { after: None, limit: 10 };
-        let listed = self.sessions().page(self.user, START, page).await.unwrap();
-        listed.into_iter().find(|it| it.session == self.session).unwrap()
+        let entries = self.sessions().page(self.user, START, page).await.unwrap();
+        entries.into_iter().find(|it| it.session == self.session).unwrap()
     }
 
     fn sessions(&self) -> SqlSessions {

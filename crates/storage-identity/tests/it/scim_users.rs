@@ -247,8 +247,8 @@ async fn a_new_address_is_as_verified_as_the_one_before(db: Database) {
     let store = SqlScimUsers::new(db.clone());
     let roles = SqlRoles::new(db.clone());
     let unverified = create_person(&db, "ada@example.org").await;
-    let created = new_user(&[user_name("bob@example.org")]);
-    create(&store, created.clone()).await;
+    let new_account = new_user(&[user_name("bob@example.org")]);
+    create(&store, new_account.clone()).await;
 
     let is_verified = async |user, email: &str| {
         let email = ScimUserChange::Email(email.to_owned());
@@ -258,7 +258,7 @@ async fn a_new_address_is_as_verified_as_the_one_before(db: Database) {
 
     assert!(!is_verified(unverified, "Ada@example.org").await);
     assert!(!is_verified(unverified, "eve@example.org").await);
-    assert!(is_verified(created.user, "rob@example.org").await);
+    assert!(is_verified(new_account.user, "rob@example.org").await);
 }
 
 async fn a_deleted_user_is_hidden_and_restored_with_their_account(db: Database) {
@@ -418,8 +418,8 @@ async fn no_seat_no_user(db: Database) {
     });
     let outcomes = join_all(calls).await;
 
-    let stored =
+    let stored_outcomes =
         outcomes.into_iter().filter(|it| *it.as_ref().unwrap() == ScimUserCreationOutcome::Stored);
-    assert_eq!(stored.count(), 3);
+    assert_eq!(stored_outcomes.count(), 3);
     assert_eq!(names(&store, &[]).await.len(), 3);
 }

@@ -138,12 +138,13 @@ async fn every_failure_is_audited(db: Database) {
 async fn a_failure_that_cannot_be_audited_is_not_stored(db: Database) {
     let ada = create_person(&db, "ada@example.org").await;
     let statement = diesel::sql_query("DROP TABLE audit_identities");
-    let dropped: Result<usize, DbError> =
+    let drop_result: Result<usize, DbError> =
         on_conn!(db.writer(), |conn| statement.execute(conn).await?);
 
-    let failed = SqlSignIns::new(db.clone()).record_failure(failure(Some(ada), START), audit).await;
+    let record_result =
+        SqlSignIns::new(db.clone()).record_failure(failure(Some(ada), START), audit).await;
 
-    assert!(dropped.is_ok() && failed.is_err(), "{dropped:?} {failed:?}");
+    assert!(drop_result.is_ok() && record_result.is_err(), "{drop_result:?} {record_result:?}");
     assert_eq!(count_recorded(&db).await, 0);
 }
 
@@ -181,9 +182,9 @@ async fn old_attempts_are_swept(db: Database) {
 
     let swept = log.sweep(START + Duration::from_secs(3)).await.unwrap();
 
-    let left: Vec<_> = list(&db, user).await.into_iter().map(|it| it.at).collect();
+    let remaining_times: Vec<_> = list(&db, user).await.into_iter().map(|it| it.at).collect();
     assert_eq!(swept, 3);
-    assert_eq!(left, [START + Duration::from_secs(4), START + Duration::from_secs(3)]);
+    assert_eq!(remaining_times, [START + Duration::from_secs(4), START + Duration::from_secs(3)]);
 }
 
 async fn attempts_are_deleted_with_their_account(db: Database) {

@@ -91,15 +91,15 @@ async fn pages_are_filtered_and_in_order_of_time(db: Database) {
     let of_other = FeedbackFilter { user: Some(other_report.user), ..FeedbackFilter::default() };
     let other_page = feedback.page(of_other, large_page).await.unwrap();
 
-    let listed = |items: &[FeedbackEntry]| items.iter().map(|it| it.id).collect::<Vec<_>>();
-    assert_eq!(listed(&other_page.items), [other_report.id]);
-    assert_eq!(listed(&page.items), vec![ids[2]]);
-    assert_eq!(listed(&next_page.items), vec![ids[0]]);
+    let ids_of = |items: &[FeedbackEntry]| items.iter().map(|it| it.id).collect::<Vec<_>>();
+    assert_eq!(ids_of(&other_page.items), [other_report.id]);
+    assert_eq!(ids_of(&page.items), vec![ids[2]]);
+    assert_eq!(ids_of(&next_page.items), vec![ids[0]]);
     assert_eq!(next_page.next, None);
-    assert_eq!(listed(&oldest_page.items), ids[..3]);
-    assert_eq!(listed(&newer_page.items), ids[3..]);
+    assert_eq!(ids_of(&oldest_page.items), ids[..3]);
+    assert_eq!(ids_of(&newer_page.items), ids[3..]);
     ids.reverse();
-    assert_eq!(listed(&full_page.items), ids);
+    assert_eq!(ids_of(&full_page.items), ids);
 }
 
 async fn a_triage_keeps_what_it_omits(db: Database) {

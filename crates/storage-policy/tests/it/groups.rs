@@ -88,10 +88,10 @@ async fn a_group_is_not_renamed_to_a_taken_name(db: Database) {
     create_group(&db, "Support").await;
     let rename = async |to: &str| groups.rename(id, name(to), noting("renamed")).await.unwrap();
 
-    let renamed = [rename("SALES").await, rename("SALES").await, rename("support").await];
+    let outcomes = [rename("SALES").await, rename("SALES").await, rename("support").await];
 
     assert_eq!(
-        renamed,
+        outcomes,
         [GroupRenameOutcome::Done, GroupRenameOutcome::Done, GroupRenameOutcome::NameTaken]
     );
     assert_eq!(groups.find(id).await.unwrap().unwrap().group.name.as_str(), "SALES");

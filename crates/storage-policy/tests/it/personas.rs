@@ -67,8 +67,8 @@ async fn a_persona_is_stored_listed_replaced_and_deleted(db: Database) {
 
     assert_eq!(personas.find(ada.id).await.unwrap(), Some(ada.clone()));
     let entries = personas.all().await.unwrap();
-    let listed: Vec<_> = entries.iter().map(|it| (it.persona.id, it.group_count)).collect();
-    assert_eq!(listed, [(ada.id, 0), (bob, 0)]);
+    let group_counts: Vec<_> = entries.iter().map(|it| (it.persona.id, it.group_count)).collect();
+    assert_eq!(group_counts, [(ada.id, 0), (bob, 0)]);
 
     let replacement = personas.replace(ada.id, update("Eve", Some(false), None), noting("replace"));
     assert_eq!(replacement.await.unwrap(), PersonaChangeOutcome::Done);

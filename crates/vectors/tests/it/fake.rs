@@ -72,8 +72,8 @@ impl FakeServer {
             _folder: folder,
         });
         let check = move |request: Request<()>| {
-            let sent = request.metadata().get("api-key").map(MetadataValue::as_bytes);
-            if sent == key.map(str::as_bytes) {
+            let sent_key = request.metadata().get("api-key").map(MetadataValue::as_bytes);
+            if sent_key == key.map(str::as_bytes) {
                 return Ok(request);
             }
             Err(Status::unauthenticated("Must provide an API key"))

@@ -35,9 +35,9 @@ fn null_is_an_absent_key() {
 
 #[test]
 fn a_value_of_the_wrong_type_is_reported_with_its_path() {
-    let refused = parse::<Outer>(br#"{"inner":[{"age":1},{"age":"two"}]}"#).unwrap_err();
+    let error = parse::<Outer>(br#"{"inner":[{"age":1},{"age":"two"}]}"#).unwrap_err();
 
-    let message = refused.to_string();
+    let message = error.to_string();
     assert!(message.starts_with("validation_failed: `inner[1].age`: invalid type"), "{message}");
     assert!(!message.contains(" at line "), "{message}");
 }
@@ -73,17 +73,17 @@ fn an_invalid_parsed_value_is_not_repeated() {
 
 #[test]
 fn an_array_is_rejected() {
-    let refused = parse::<Inner>(b" [7]").unwrap_err();
+    let error = parse::<Inner>(b" [7]").unwrap_err();
 
-    assert!(refused.to_string().starts_with("validation_failed"), "{refused}");
+    assert!(error.to_string().starts_with("validation_failed"), "{error}");
 }
 
 #[test]
 fn invalid_json_is_malformed() {
     for body in ["", "{", "nonsense", "{\"inner\":[]} {}", "{\"inner\":[}"] {
-        let refused = parse::<Outer>(body.as_bytes()).unwrap_err();
+        let error = parse::<Outer>(body.as_bytes()).unwrap_err();
 
-        assert!(refused.to_string().starts_with("malformed_json"), "{body}: {refused}");
+        assert!(error.to_string().starts_with("malformed_json"), "{body}: {error}");
     }
 }
 
@@ -91,9 +91,9 @@ fn invalid_json_is_malformed() {
 fn deeply_nested_json_is_rejected() {
     let nested_json = "[".repeat(100_000);
 
-    let refused = parse::<serde_json::Value>(nested_json.as_bytes()).unwrap_err();
+    let error = parse::<serde_json::Value>(nested_json.as_bytes()).unwrap_err();
 
-    assert!(refused.to_string().starts_with("malformed_json"), "{refused}");
+    assert!(error.to_string().starts_with("malformed_json"), "{error}");
 }
 
 #[test]

@@ -265,10 +265,10 @@ async fn a_remote_caller_needs_the_metrics_token() {
     };
 
     let admitted = send(rows, licence(None), with_token("Bearer open sesame")).await;
-    let refused = send(rows, licence(None), with_token("Bearer open barley")).await;
+    let refused_response = send(rows, licence(None), with_token("Bearer open barley")).await;
 
     assert_eq!(admitted.status, 200);
-    assert_eq!(refused.status, 401);
+    assert_eq!(refused_response.status, 401);
 }
 
 #[actix_web::test]

@@ -92,7 +92,7 @@ async fn a_proof_frees_its_session_from_further_ones_for_ten_minutes() {
     let prove = |text| world.reauthenticator.prove(world.caller, by_password(text));
 
     let wrong = prove("guessed").await;
-    let refused = world.reauthenticator.require(world.caller, None).await;
+    let stale_result = world.reauthenticator.require(world.caller, None).await;
     prove(PASSWORD).await.unwrap();
     world.clock.advance(Duration::from_mins(10));
     world.reauthenticator.require(world.caller, None).await.unwrap();
@@ -100,7 +100,7 @@ async fn a_proof_frees_its_session_from_further_ones_for_ten_minutes() {
     let late = world.reauthenticator.require(world.caller, None).await;
 
     assert!(matches!(wrong, Err(OwnerError::Wrong)));
-    assert!(matches!(refused, Err(OwnerError::SignInAgain)));
+    assert!(matches!(stale_result, Err(OwnerError::SignInAgain)));
     assert!(matches!(late, Err(OwnerError::SignInAgain)));
     assert_eq!(world.store.wrong_proofs(), 1);
 }

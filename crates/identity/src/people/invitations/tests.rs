@@ -17,27 +17,27 @@ fn to(email: Option<&str>) -> Invitation {
 
 #[tokio::test]
 async fn only_a_hash_of_the_links_token_is_stored() {
-    let stored = Arc::new(std::sync::Mutex::new(None));
+    let stored_row = Arc::new(std::sync::Mutex::new(None));
     let mut store = MockInvitationStore::new();
-    let added = Arc::clone(&stored);
+    let added = Arc::clone(&stored_row);
     store.expect_add().once().returning(move |new, effects| {
         *added.lock().unwrap() = Some((new, effects));
         Ok(true)
     });
 
-    let created = invitations(store).create(None, to(Some(" Ada@Example.org "))).await.unwrap();
+    let invitation = invitations(store).create(None, to(Some(" Ada@Example.org "))).await.unwrap();
 
-    let (new, effects) = stored.lock().unwrap().take().unwrap();
+    let (new, effects) = stored_row.lock().unwrap().take().unwrap();
     let prefix = "https://pia.example.com/pia/auth/register.html?invitation=";
-    let token = created.link.expose().strip_prefix(prefix).unwrap();
+    let token = invitation.link.expose().strip_prefix(prefix).unwrap();
     assert_eq!(hash(&Secret::new(token.to_owned())), Some(new.hash));
     assert_eq!(new.email.as_deref(), Some("Ada@Example.org"));
     assert_eq!(new.role, Role::KbManager);
     assert_eq!(new.expires_at, Timestamp::UNIX_EPOCH + DAY);
-    let mail = QueuedEmail::new("invitation").with("link", created.link.expose().clone());
+    let mail = QueuedEmail::new("invitation").with("link", invitation.link.expose().clone());
     assert_eq!(effects.mail, [mail.to_address(Timestamp::UNIX_EPOCH, "Ada@Example.org")]);
-    assert_eq!(effects.audit[0].object, Some(format!("invitation:{}", created.id)));
-    assert!(!format!("{created:?}").contains(token));
+    assert_eq!(effects.audit[0].object, Some(format!("invitation:{}", invitation.id)));
+    assert!(!format!("{invitation:?}").contains(token));
 }
 
 #[tokio::test]
@@ -73,8 +73,8 @@ async fn an_invitation_is_valid_for_a_day_to_a_year() {
     let create = async |days| invitations.create(None, Invitation { days, ..to(None) }).await;
 
     for days in [1, 365] {
-        let created = create(days).await.unwrap();
-        assert_eq!(created.expires_at, Timestamp::UNIX_EPOCH + DAY * u32::from(days));
+        let invitation = create(days).await.unwrap();
+        assert_eq!(invitation.expires_at, Timestamp::UNIX_EPOCH + DAY * u32::from(days));
     }
     for days in [0, 366] {
         let refusal = create(days).await;

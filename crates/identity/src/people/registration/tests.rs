@@ -281,11 +281,11 @@ async fn with_verification_only_the_owner_learns_that_an_address_is_taken() {
             .await
     };
 
-    let made = register(&empty_store, AccountCreationOutcome::Stored).await;
+    let new_outcome = register(&empty_store, AccountCreationOutcome::Stored).await;
     let taken_outcome = register(&owners_store, AccountCreationOutcome::EmailTaken).await;
 
     assert!(
-        matches!(made, Ok(RegistrationOutcome::EmailQueued))
+        matches!(new_outcome, Ok(RegistrationOutcome::EmailQueued))
             && matches!(taken_outcome, Ok(RegistrationOutcome::EmailQueued))
     );
     assert!(empty_store.emails().is_empty());

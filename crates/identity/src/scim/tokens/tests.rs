@@ -29,9 +29,9 @@ fn entry(expires_at: Timestamp, used_at: Option<Timestamp>) -> ScimTokenEntry {
 #[tokio::test]
 async fn only_the_hash_of_a_new_token_is_stored_and_it_authenticates() {
     let mut store = MockScimTokenStore::new();
-    let stored = Arc::new(std::sync::Mutex::new(None));
+    let stored_row = Arc::new(std::sync::Mutex::new(None));
     let by = UserId::generate();
-    let rows = Arc::clone(&stored);
+    let rows = Arc::clone(&stored_row);
     store.expect_add().once().returning(move |new, max, effects| {
         assert_eq!(max, 20);
         assert_eq!(new.created_by, by);
@@ -40,7 +40,7 @@ async fn only_the_hash_of_a_new_token_is_stored_and_it_authenticates() {
         *rows.lock().unwrap() = Some(new);
         Ok(true)
     });
-    let rows = Arc::clone(&stored);
+    let rows = Arc::clone(&stored_row);
     store.expect_find().returning(move |hash| {
         let new = rows.lock().unwrap().clone();
         Ok(new.filter(|it| it.hash == hash).map(|it| it.entry))
@@ -48,12 +48,12 @@ async fn only_the_hash_of_a_new_token_is_stored_and_it_authenticates() {
     store.expect_record_use().once().returning(|_, _, _| Ok(()));
     let tokens = tokens(store);
 
-    let created = tokens.create(by, options("Entra")).await.unwrap();
+    let new_token = tokens.create(by, options("Entra")).await.unwrap();
 
-    assert_eq!(created.entry.scopes, ScimScope::ALL);
-    assert_eq!(created.entry.expires_at, NOW + DEFAULT_LIFETIME);
-    let client = tokens.authenticate(&created.token).await.unwrap().unwrap();
-    assert_eq!(client.token, created.entry.id);
+    assert_eq!(new_token.entry.scopes, ScimScope::ALL);
+    assert_eq!(new_token.entry.expires_at, NOW + DEFAULT_LIFETIME);
+    let client = tokens.authenticate(&new_token.token).await.unwrap().unwrap();
+    assert_eq!(client.token, new_token.entry.id);
     assert_eq!(client.name, "Entra");
 }
 
@@ -108,9 +108,9 @@ async fn a_token_too_many_and_an_unknown_one_are_refused() {
     let tokens = tokens(store);
     let by = UserId::generate();
 
-    let created = tokens.create(by, options("Okta")).await;
+    let creation_result = tokens.create(by, options("Okta")).await;
     let outcome = tokens.revoke(by, ScimTokenId::generate()).await;
 
-    assert!(matches!(created, Err(CreateScimTokenError::Full { limit: 20 })));
+    assert!(matches!(creation_result, Err(CreateScimTokenError::Full { limit: 20 })));
     assert!(matches!(outcome, Err(RevokeScimTokenError::Unknown)));
 }

@@ -101,9 +101,9 @@ async fn a_user_created_again_is_reactivated_with_their_data() {
     });
     change.once().returning(move |_| Ok(ScimUserChangeOutcome::Done(Box::new(ada(user, true)))));
 
-    let created = users(store, MockRoleStore::new()).create(update(None)).await.unwrap();
+    let new_user = users(store, MockRoleStore::new()).create(update(None)).await.unwrap();
 
-    assert_eq!(created.user, user);
+    assert_eq!(new_user.user, user);
 }
 
 #[tokio::test]
@@ -114,9 +114,9 @@ async fn the_last_administrator_is_not_deleted() {
     let mut roles = MockRoleStore::new();
     roles.expect_deactivate().returning(|_, _, _| Ok(DeactivationOutcome::LastAdmin));
 
-    let deleted = users(store, roles).delete(UserId::generate()).await;
+    let result = users(store, roles).delete(UserId::generate()).await;
 
-    assert!(matches!(deleted, Err(ScimUserError::Role(RoleError::LastAdmin))), "{deleted:?}");
+    assert!(matches!(result, Err(ScimUserError::Role(RoleError::LastAdmin))), "{result:?}");
 }
 
 #[tokio::test]

@@ -96,8 +96,8 @@ fn a_conversation_is_translated() {
 fn sent_part(part: &Value) -> Result<Value, UpstreamError> {
     let body = json!({ "messages": [{ "role": "user", "content": [part] }] });
     let prepared = prepare(&chat_call(claude("claude-opus-5"), &body), ResponseMode::Full)?;
-    let sent: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
-    Ok(sent["messages"][0]["content"][0].clone())
+    let request: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
+    Ok(request["messages"][0]["content"][0].clone())
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn messages_of_the_system_and_the_assistant_may_only_have_texts() {
     let image =
         json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } });
     let file = json!({ "type": "file", "file": { "file_data": "data:text/plain;base64,eA==" } });
-    let sent = |role: &str, part: &Value| {
+    let prepare_as = |role: &str, part: &Value| {
         let message = json!({ "role": role, "content": [text("Hello."), part] });
         let body = json!({ "messages": [message, { "role": "user", "content": "Well?" }] });
         prepare(&chat_call(claude("claude-opus-5"), &body), ResponseMode::Full)
@@ -143,7 +143,7 @@ fn messages_of_the_system_and_the_assistant_may_only_have_texts() {
 
     for role in ["system", "developer", "assistant"] {
         for part in [&image, &file, &json!({ "type": "hologram" })] {
-            let outcome = sent(role, part);
+            let outcome = prepare_as(role, part);
 
             assert!(matches!(outcome, Err(UpstreamError::UnsupportedPart(_))), "{role} {part}");
         }
@@ -154,7 +154,7 @@ fn messages_of_the_system_and_the_assistant_may_only_have_texts() {
     for (part, expected) in
         [(refusal, json!([text("Hello."), text("No.")])), (thought, json!([text("Hello.")]))]
     {
-        let request = sent("assistant", &part).unwrap();
+        let request = prepare_as("assistant", &part).unwrap();
         let body: Value = serde_json::from_slice(&request.body.concat()).unwrap();
         assert_eq!(body["messages"][1]["content"], expected);
     }
@@ -177,8 +177,8 @@ fn an_image_is_not_copied_and_keeps_its_escapes() {
 
     let large = prepared.body.iter().max_by_key(|it| it.len()).unwrap();
     assert!(body.as_ptr_range().contains(&large.as_ptr()));
-    let sent: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
-    let source = &sent["messages"][0]["content"][0]["source"];
+    let request: Value = serde_json::from_slice(&prepared.body.concat()).unwrap();
+    let source = &request["messages"][0]["content"][0]["source"];
     assert_eq!(source["media_type"], "image/png");
     assert_eq!(source["data"], format!("{}+", "A".repeat(50_000)));
 }

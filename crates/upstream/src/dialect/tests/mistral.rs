@@ -172,11 +172,12 @@ async fn error_and_full_context_are_reported_at_the_end() {
         )
     };
 
-    let failed = streamed_response(ProviderType::Mistral, false, &event("error")).await;
-    let too_long = streamed_response(ProviderType::Mistral, false, &event("model_length")).await;
+    let failed_response = streamed_response(ProviderType::Mistral, false, &event("error")).await;
+    let long_response =
+        streamed_response(ProviderType::Mistral, false, &event("model_length")).await;
 
-    assert_eq!(failed.error, json!({ "type": "upstream_error" }));
-    assert_eq!(too_long.finish_reason.as_deref(), Some("length"));
+    assert_eq!(failed_response.error, json!({ "type": "upstream_error" }));
+    assert_eq!(long_response.finish_reason.as_deref(), Some("length"));
     let body = r#"{"choices":[{"index":0,"finish_reason":"error","message":{"content":""}}]}"#;
     let full = full_response(ProviderType::Mistral, false, body).await.unwrap();
     assert!(full.error.is_object());

@@ -90,11 +90,11 @@ async fn another_method_is_refused_while_a_key_is_configured() {
 
 #[actix_web::test]
 async fn the_key_is_checked_before_the_feature() {
-    let refused = send_to_kb(test::TestRequest::post()).await;
-    let admitted = send_to_kb(test::TestRequest::post().insert_header(KEY)).await;
+    let refused_response = send_to_kb(test::TestRequest::post()).await;
+    let admitted_response = send_to_kb(test::TestRequest::post().insert_header(KEY)).await;
 
-    assert_eq!(error(&refused), (401, "unauthorized"));
-    assert_eq!(error(&admitted), (403, "feature_not_licensed"));
+    assert_eq!(error(&refused_response), (401, "unauthorized"));
+    assert_eq!(error(&admitted_response), (403, "feature_not_licensed"));
 }
 
 #[actix_web::test]
