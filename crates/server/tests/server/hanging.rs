@@ -96,13 +96,21 @@ async fn copy(
     }
 }
 
-/// Starts two instances on one database behind a proxy.
-async fn two_instances(upstream: &str) -> (DatabaseProxy, TestApp, TestApp) {
-    let mut database = TestDatabase::postgres().await;
-    let proxy = DatabaseProxy::start(&mut database).await;
-    let first_server = TestConfig::on(database).with_upstream(upstream).start().await;
-    let second_server = TestConfig::beside(&first_server).with_upstream(upstream).start().await;
-    (proxy, first_server, second_server)
+/// Two instances on one database behind a proxy.
+struct TwoInstances {
+    proxy: DatabaseProxy,
+    first_server: TestApp,
+    second_server: TestApp,
+}
+
+impl TwoInstances {
+    async fn start(upstream: &str) -> Self {
+        let mut database = TestDatabase::postgres().await;
+        let proxy = DatabaseProxy::start(&mut database).await;
+        let first_server = TestConfig::on(database).with_upstream(upstream).start().await;
+        let second_server = TestConfig::beside(&first_server).with_upstream(upstream).start().await;
+        Self { proxy, first_server, second_server }
+    }
 }
 
 async fn timed(answer: impl Future<Output = TestResponse>) -> (TestResponse, Duration) {
@@ -136,9 +144,10 @@ async fn all_succeed(app: &TestApp, ada: &Client) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hanging_database_blocks_no_caller_and_service_resumes_after_it() {
     let upstream = Peer::start().await;
-    let (proxy, one, other) = two_instances(&upstream.endpoint).await;
-    let ada = one.sign_up("ada@example.org").await;
-    one.admin("group set default credits.daily=100000").await.expect("a limit");
+    let TwoInstances { proxy, first_server, second_server } =
+        TwoInstances::start(&upstream.endpoint).await;
+    let ada = first_server.sign_up("ada@example.org").await;
+    first_server.admin("group set default credits.daily=100000").await.expect("a limit");
     let mut stream = Live::ask(&ada, CHAT, &streaming_request("Hello")).await;
     let mut call = upstream.call().await;
     let first = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"before\"}}]}\n\n";
@@ -147,13 +156,13 @@ async fn a_hanging_database_blocks_no_caller_and_service_resumes_after_it() {
     stream.until("before").await;
 
     proxy.set(Traffic::Halted);
-    let halted = join(all_operations(&one, &ada), all_operations(&other, &ada));
+    let halted = join(all_operations(&first_server, &ada), all_operations(&second_server, &ada));
     let streaming = async {
         call.write("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"meanwhile\"}}]}\n\n")
             .await;
         stream.until("meanwhile").await
     };
-    let stranger = other.anonymous();
+    let stranger = second_server.anonymous();
     let ready = timed(stranger.get("/ready"));
     let request = chat_request("Hello");
     let chat = timed(ada.post(CHAT, &request));
@@ -176,7 +185,7 @@ async fn a_hanging_database_blocks_no_caller_and_service_resumes_after_it() {
 
     proxy.set(Traffic::Flows);
     let resumed = Instant::now();
-    for app in [&one, &other] {
+    for app in [&first_server, &second_server] {
         until(async || all_succeed(app, &ada).await.then_some(())).await;
     }
     assert!(resumed.elapsed() < Duration::from_secs(5), "{:?}", resumed.elapsed());
@@ -190,12 +199,14 @@ async fn a_hanging_database_blocks_no_caller_and_service_resumes_after_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_restarted_database_is_reconnected() {
     let upstream = Peer::start().await;
-    let (proxy, one, other) = two_instances(&upstream.endpoint).await;
-    let ada = one.sign_up("ada@example.org").await;
-    assert!(all_succeed(&one, &ada).await && all_succeed(&other, &ada).await);
+    let TwoInstances { proxy, first_server, second_server } =
+        TwoInstances::start(&upstream.endpoint).await;
+    let ada = first_server.sign_up("ada@example.org").await;
+    assert!(all_succeed(&first_server, &ada).await && all_succeed(&second_server, &ada).await);
 
     proxy.set(Traffic::Closed);
-    let (here, there) = join(all_operations(&one, &ada), all_operations(&other, &ada)).await;
+    let (here, there) =
+        join(all_operations(&first_server, &ada), all_operations(&second_server, &ada)).await;
     proxy.set(Traffic::Flows);
 
     for (answer, waited) in here.iter().chain(&there) {
@@ -203,7 +214,7 @@ async fn a_restarted_database_is_reconnected() {
         assert!(answer.status < 300 || answer.status == 503, "{}", answer.text());
     }
     let back = Instant::now();
-    for app in [&one, &other] {
+    for app in [&first_server, &second_server] {
         until(async || all_succeed(app, &ada).await.then_some(())).await;
     }
 

@@ -11,10 +11,20 @@ use rcgen::{CertifiedKey, generate_simple_self_signed};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-fn certified() -> (String, String, CertificateDer<'static>) {
-    let names = vec!["localhost".to_owned()];
-    let CertifiedKey { cert, signing_key } = generate_simple_self_signed(names).expect("a pair");
-    (cert.pem(), signing_key.serialize_pem(), cert.der().clone())
+/// Self-signed certificate with its key.
+struct TestCertificate {
+    pem: String,
+    key: String,
+    der: CertificateDer<'static>,
+}
+
+impl TestCertificate {
+    fn generate() -> Self {
+        let names = vec!["localhost".to_owned()];
+        let CertifiedKey { cert, signing_key } =
+            generate_simple_self_signed(names).expect("a pair");
+        Self { pem: cert.pem(), key: signing_key.serialize_pem(), der: cert.der().clone() }
+    }
 }
 
 fn serving(certificate: &str, key: &str) -> Invocation {
@@ -48,15 +58,15 @@ fn get_health(addr: SocketAddr, trusted: CertificateDer<'static>) -> std::io::Re
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_server_presents_its_certificate() {
-    let (certificate, key, trusted) = certified();
-    let (_, _, another) = certified();
-    let program = serving(&certificate, &key).start().await;
+    let certificate = TestCertificate::generate();
+    let other_certificate = TestCertificate::generate();
+    let program = serving(&certificate.pem, &certificate.key).start().await;
     let addr = program.addr;
 
-    let trusting = tokio::task::spawn_blocking(move || get_health(addr, trusted))
+    let trusting = tokio::task::spawn_blocking(move || get_health(addr, certificate.der))
         .await
         .expect("a finished task");
-    let untrusting = tokio::task::spawn_blocking(move || get_health(addr, another))
+    let untrusting = tokio::task::spawn_blocking(move || get_health(addr, other_certificate.der))
         .await
         .expect("a finished task");
 
@@ -75,41 +85,41 @@ async fn presents(program: &ServerProcess, certificate: &CertificateDer<'static>
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_renewed_certificate_is_presented_without_a_restart() {
-    let (certificate, key, first) = certified();
-    let (renewed_certificate, renewed_key, renewed) = certified();
-    let (_, another_key, _) = certified();
-    let call = serving(&certificate, &key);
+    let first = TestCertificate::generate();
+    let renewed = TestCertificate::generate();
+    let other = TestCertificate::generate();
+    let call = serving(&first.pem, &first.key);
     let program = call.start().await;
-    assert!(presents(&program, &first).await);
+    assert!(presents(&program, &first.der).await);
 
-    let call = call.file("server.key", &another_key);
+    let call = call.file("server.key", &other.key);
     let warning = program.logs("certificate unchanged").await.to_string();
     assert!(warning.contains("SVC-TLS-002") && !warning.contains("PRIVATE KEY"), "{warning}");
-    assert!(presents(&program, &first).await);
+    assert!(presents(&program, &first.der).await);
 
-    let call = call.file("server.pem", &renewed_certificate).file("server.key", &renewed_key);
+    let call = call.file("server.pem", &renewed.pem).file("server.key", &renewed.key);
     let entry = program.logs("certificate replaced").await.to_string();
     assert!(entry.contains("certificate.expires_at"), "{entry}");
-    assert!(presents(&program, &renewed).await);
-    assert!(!presents(&program, &first).await);
+    assert!(presents(&program, &renewed.der).await);
+    assert!(!presents(&program, &first.der).await);
 
     let count_warnings = || program.log().matches("certificate unchanged").count();
     let earlier_warnings = count_warnings();
     let _call = call.file("server.pem", "nonsense");
     until(async || (count_warnings() > earlier_warnings).then_some(())).await;
-    assert!(presents(&program, &renewed).await);
+    assert!(presents(&program, &renewed.der).await);
 }
 
 #[test]
 fn an_unusable_certificate_prevents_the_start() {
-    let (certificate, key, _) = certified();
-    let (_, another_key, _) = certified();
+    let TestCertificate { pem, key, .. } = TestCertificate::generate();
+    let other_key = TestCertificate::generate().key;
 
     for (call, code) in [
         (serving("nonsense", &key), "SVC-TLS-00"),
-        (serving(&certificate, "nonsense"), "SVC-TLS-001"),
-        (serving(&certificate, &another_key), "SVC-TLS-002"),
-        (serving(&certificate, &key).with("Server__Tls__KeyPath", "missing"), "SVC-TLS-001"),
+        (serving(&pem, "nonsense"), "SVC-TLS-001"),
+        (serving(&pem, &other_key), "SVC-TLS-002"),
+        (serving(&pem, &key).with("Server__Tls__KeyPath", "missing"), "SVC-TLS-001"),
     ] {
         let error = call.fails();
         assert!(error.contains(code), "{code}: {error}");

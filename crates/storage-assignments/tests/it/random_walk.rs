@@ -210,7 +210,7 @@ impl Walk {
         let now = self.now;
         let model = self.models.get_mut(&id).unwrap();
         let waits = model.status == AssignmentStatus::Queued;
-        let (expected, done) = match kind {
+        let (expected, was_ended) = match kind {
             0 => {
                 let end = forced_end(EventKind::Cancelled, now);
                 let was_ended = self.store.cancel(self.user, id, end).await.unwrap();
@@ -227,7 +227,7 @@ impl Walk {
                 (waits && model.end(AssignmentStatus::Failed, "failed"), was_ended)
             }
         };
-        assert_eq!(done, expected);
+        assert_eq!(was_ended, expected);
     }
 
     async fn collect(&mut self) {

@@ -1,6 +1,7 @@
 //! Requests of HTTP over a connection that is kept alive.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -25,12 +26,12 @@ impl HttpClient {
             format!("{method} {path} HTTP/1.1\r\nhost: test\r\ncontent-length: 0\r\n{headers}\r\n");
         self.stream.write_all(request.as_bytes()).await.unwrap();
         loop {
-            if let Some((status, start, length)) = head(&self.buffer)
-                && self.buffer.len() >= start + length
+            if let Some(head) = parse_head(&self.buffer)
+                && self.buffer.len() >= head.body.end
             {
-                let body = self.buffer[start..start + length].to_vec();
-                self.buffer.drain(..start + length);
-                return (status, String::from_utf8(body).unwrap());
+                let body = self.buffer[head.body.clone()].to_vec();
+                self.buffer.drain(..head.body.end);
+                return (head.status, String::from_utf8(body).unwrap());
             }
             let count = self.stream.read_buf(&mut self.buffer).await.unwrap();
             assert!(count > 0, "the connection has ended");
@@ -42,8 +43,14 @@ impl HttpClient {
     }
 }
 
-/// Returns the status of a response, and the start and length of its body.
-fn head(response: &[u8]) -> Option<(u16, usize, usize)> {
+struct ResponseHead {
+    status: u16,
+    /// Range of the body in the received bytes.
+    body: Range<usize>,
+}
+
+/// Parses the head of a response; `None` if it is incomplete.
+fn parse_head(response: &[u8]) -> Option<ResponseHead> {
     let end = response.windows(4).position(|it| it == b"\r\n\r\n")?;
     let head = std::str::from_utf8(&response[..end]).unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
@@ -51,5 +58,7 @@ fn head(response: &[u8]) -> Option<(u16, usize, usize)> {
         let (name, value) = line.split_once(": ")?;
         name.eq_ignore_ascii_case("content-length").then(|| value.parse().unwrap())
     });
-    Some((status, end + 4, lengths.next().unwrap_or_default()))
+    let length: usize = lengths.next().unwrap_or_default();
+    let start = end + 4;
+    Some(ResponseHead { status, body: start..start + length })
 }

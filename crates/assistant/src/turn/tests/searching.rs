@@ -49,8 +49,12 @@ fn keys(env: &TestEnv) -> Vec<String> {
 
 /// Returns the counts of the search, by outcome.
 fn search_counts(attempts: &Attempts) -> Vec<(&'static str, u64)> {
-    let counts = attempts.of_entry(Some("web")).counts;
-    counts.into_iter().map(|(outcome, count)| (outcome.name(), count)).collect()
+    attempts
+        .counts()
+        .into_iter()
+        .filter(|it| it.entry == "web")
+        .map(|it| (it.outcome.name(), it.count))
+        .collect()
 }
 
 /// Returns a catalogue of a model whose searches have these limits.

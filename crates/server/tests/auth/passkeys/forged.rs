@@ -59,18 +59,25 @@ fn truncate(text: &mut Value) {
     *text = json!(base64(&bytes[..bytes.len() - 1]));
 }
 
-/// Starts a server with a manual clock, where Ada has a passkey.
-async fn ada(database: TestDatabase) -> (TestApp, Arc<ManualClock>, Client, Authenticator) {
+/// Server with a manual clock, where Ada has a passkey.
+struct Scene {
+    app: TestApp,
+    clock: Arc<ManualClock>,
+    ada: Client,
+    key: Authenticator,
+}
+
+async fn start(database: TestDatabase) -> Scene {
     let clock = Arc::new(ManualClock::new(SystemClock.now()));
     let app = setting(database).at(Arc::<ManualClock>::clone(&clock)).start().await;
-    let client = app.sign_up(EMAIL).await;
+    let ada = app.sign_up(EMAIL).await;
     let mut key = Authenticator::new();
-    enrol(&client, &mut key, "Key").await;
-    (app, clock, client, key)
+    enrol(&ada, &mut key, "Key").await;
+    Scene { app, clock, ada, key }
 }
 
 async fn forged_assertions_are_refused(database: TestDatabase) {
-    let (app, _clock, ada, mut key) = ada(database).await;
+    let Scene { app, ada, mut key, .. } = start(database).await;
     let unknown_response = sign_in(&app, &mut Authenticator::new()).await;
     assert_eq!(unknown_response.refusal(), (401, "invalid_passkey"));
 
@@ -97,7 +104,7 @@ async fn forged_assertions_are_refused(database: TestDatabase) {
 }
 
 async fn forged_attestations_add_no_passkey(database: TestDatabase) {
-    let (app, _clock, ada, _) = ada(database).await;
+    let Scene { app, ada, .. } = start(database).await;
 
     let as_got: (&str, Forge) = ("got", |it| it.client_data["type"] = json!("webauthn.get"));
     let longer: (&str, Forge) = ("a long id", |it| it.id = vec![7; 1024]);
@@ -118,7 +125,7 @@ async fn forged_attestations_add_no_passkey(database: TestDatabase) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_truncated_attestation_adds_no_passkey() {
-    let (_app, _clock, ada, _) = ada(TestDatabase::sqlite()).await;
+    let Scene { app: _app, ada, .. } = start(TestDatabase::sqlite()).await;
     let full = unbase64(&{
         let options = passkey_options(&ada).await;
         Authenticator::new().create(&options["publicKey"])["response"]["attestationObject"].clone()
@@ -144,7 +151,7 @@ async fn a_truncated_attestation_adds_no_passkey() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_challenge_is_consumed_by_any_response() {
-    let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
+    let Scene { app, ada, mut key, .. } = start(TestDatabase::sqlite()).await;
 
     let options = sign_in_options(&app).await;
     let valid_credential = key.get(&options["publicKey"]);
@@ -170,7 +177,7 @@ async fn a_challenge_is_consumed_by_any_response() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_challenge_expires_after_five_minutes() {
-    let (app, clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
+    let Scene { app, clock, ada, mut key } = start(TestDatabase::sqlite()).await;
     let early_options = sign_in_options(&app).await;
     let late_options = sign_in_options(&app).await;
     let first_options = passkey_options(&ada).await;
@@ -196,7 +203,7 @@ async fn a_challenge_expires_after_five_minutes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_challenge_is_bound_to_its_ceremony_and_account() {
-    let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
+    let Scene { app, ada, mut key, .. } = start(TestDatabase::sqlite()).await;
     let eve = app.sign_up("eve@example.org").await;
 
     // Each response signs the challenge whose token it is sent with.
@@ -225,7 +232,7 @@ async fn a_challenge_is_bound_to_its_ceremony_and_account() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_passkey_signs_in_to_its_own_account_only() {
-    let (app, _clock, ada, mut adas) = ada(TestDatabase::sqlite()).await;
+    let Scene { app, ada, key: mut adas, .. } = start(TestDatabase::sqlite()).await;
     let eve = app.sign_up("eve@example.org").await;
     let mut eves = Authenticator::new();
     enrol(&eve, &mut eves, "Key").await;
@@ -255,7 +262,7 @@ async fn a_passkey_signs_in_to_its_own_account_only() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_passkey_of_another_account_cannot_be_removed() {
-    let (app, _clock, ada, mut key) = ada(TestDatabase::sqlite()).await;
+    let Scene { app, ada, mut key, .. } = start(TestDatabase::sqlite()).await;
     let eve = app.sign_up("eve@example.org").await;
     let id = list(&ada).await[0]["id"].clone();
 
