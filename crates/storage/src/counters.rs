@@ -73,10 +73,10 @@ async fn on_sqlite(conn: &mut AsyncSqlite, counts: Vec<QueuedCount>) {
         .await;
 
     match written {
-        Ok(counted) => {
-            for (result_tx, counted) in result_txs.into_iter().zip(counted) {
+        Ok(counts) => {
+            for (result_tx, count) in result_txs.into_iter().zip(counts) {
                 // The caller may have left.
-                drop(result_tx.send(counted.map_err(DbError::from)));
+                drop(result_tx.send(count.map_err(DbError::from)));
             }
         }
         Err(err) => fail(result_txs.into_iter(), DbError::Query(err)),
@@ -86,8 +86,8 @@ async fn on_sqlite(conn: &mut AsyncSqlite, counts: Vec<QueuedCount>) {
 /// Sends all statements before it awaits the first result.
 async fn on_postgres(conn: &AsyncPgConnection, counts: Vec<QueuedCount>) {
     join_all(counts.into_iter().map(async |QueuedCount { statement, result_tx }| {
-        let counted = statement.on_postgres(conn).await;
-        drop(result_tx.send(counted.map_err(DbError::from)));
+        let count = statement.on_postgres(conn).await;
+        drop(result_tx.send(count.map_err(DbError::from)));
     }))
     .await;
 }

@@ -52,15 +52,15 @@ macro_rules! in_tx {
                 let object = &mut *object;
                 let mut retry_backoff = $crate::RetryBackoff::default();
                 loop {
-                    let done = $crate::diesel_async::AsyncConnection::transaction(
+                    let transaction = $crate::diesel_async::AsyncConnection::transaction(
                         object,
                         async |$name| -> $ret { $body },
                     );
-                    match done.await {
+                    match transaction.await {
                         Err(err)
                             if $crate::DbError::is_conflict(&err) && retry_backoff.next().await => {
                         }
-                        done => break done,
+                        outcome => break outcome,
                     }
                 }
             }

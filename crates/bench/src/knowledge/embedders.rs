@@ -79,9 +79,9 @@ impl<E: Embedder> Embedder for Timed<E> {
         let _slot = self.free.acquire().await;
         let start = Instant::now();
         self.begin();
-        let done = self.inner.embed(model, texts).await;
+        let result = self.inner.embed(model, texts).await;
         self.end(start.elapsed());
-        done
+        result
     }
 }
 
