@@ -47,16 +47,18 @@ impl Reconciliation {
     /// Deletes the points of chunks that were deleted or replaced. Returns their
     /// number.
     pub async fn delete_removed(&self) -> Result<usize, Unavailable> {
-        let mut count = 0;
+        let mut deleted = 0;
         loop {
             let chunks = self.chunks.list_removed(CHUNKS_PER_STEP).await?;
             if chunks.is_empty() {
-                return Ok(count);
+                return Ok(deleted);
             }
-            // In this order: after a crash in between, points are deleted twice.
+
+            // In this order: a crash in between leaves the chunks in the queue, and their
+            // points are deleted once more.
             self.vectors.delete(&chunks).await?;
             self.chunks.forget_removed(&chunks).await?;
-            count += chunks.len();
+            deleted += chunks.len();
         }
     }
 
@@ -68,60 +70,68 @@ impl Reconciliation {
 
     /// Counts the chunks of a base that have no point, and changes nothing.
     pub async fn verify(&self, base: KnowledgeBaseId) -> Result<VerifiedChunks, Unavailable> {
-        let mut after = None;
         let mut counts = VerifiedChunks::default();
+        let mut after = None;
         loop {
             let chunks = self.chunks.list_published(Some(base), after, CHUNKS_PER_STEP).await?;
             let Some(last_chunk) = chunks.last() else { return Ok(counts) };
             after = Some(*last_chunk);
+
             counts.published += chunks.len();
-            counts.missing += self.missing(&chunks).await?.len();
+            counts.missing += self.find_missing(&chunks).await?.len();
         }
     }
 
     /// Stores the points that published chunks lack. Returns their number.
     async fn restore(&self) -> Result<usize, Unavailable> {
+        let mut restored = 0;
         let mut after = None;
-        let mut count = 0;
         loop {
             let chunks = self.chunks.list_published(None, after, CHUNKS_PER_STEP).await?;
-            let Some(last_chunk) = chunks.last() else { return Ok(count) };
+            let Some(last_chunk) = chunks.last() else { return Ok(restored) };
             after = Some(*last_chunk);
-            for missing_chunks in self.missing(&chunks).await?.chunks(POINTS_PER_WRITE) {
-                let points: Vec<_> = self
-                    .chunks
-                    .load_indexed(missing_chunks)
-                    .await?
-                    .into_iter()
-                    .map(point)
-                    .collect();
-                count += points.len();
-                self.vectors.put(points).await?;
+
+            let missing_chunks = self.find_missing(&chunks).await?;
+            for batch in missing_chunks.chunks(POINTS_PER_WRITE) {
+                restored += self.store_points(batch).await?;
             }
         }
     }
 
     /// Returns those of the chunks that have no point.
-    async fn missing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
-        let existing = HashSet::<ChunkId>::from_iter(self.vectors.existing(chunks).await?);
-        Ok(chunks.iter().filter(|it| !existing.contains(it)).copied().collect())
+    async fn find_missing(&self, chunks: &[ChunkId]) -> Result<Vec<ChunkId>, Unavailable> {
+        let existing_points = HashSet::<ChunkId>::from_iter(self.vectors.existing(chunks).await?);
+        Ok(chunks.iter().filter(|it| !existing_points.contains(it)).copied().collect())
+    }
+
+    /// Stores the points of published chunks. Returns their number, which is lower than
+    /// that of the chunks if some were deleted meanwhile.
+    async fn store_points(&self, chunks: &[ChunkId]) -> Result<usize, Unavailable> {
+        let indexed_chunks = self.chunks.load_indexed(chunks).await?;
+        let points: Vec<_> = indexed_chunks.into_iter().map(point).collect();
+        let count = points.len();
+        self.vectors.put(points).await?;
+        Ok(count)
     }
 
     /// Deletes the points whose chunks the database does not have. Returns their number.
+    ///
+    /// The points of chunks that are not published yet stay.
     async fn delete_unknown(&self) -> Result<usize, Unavailable> {
+        let mut deleted = 0;
         let mut after = None;
-        let mut count = 0;
         loop {
             let points = self.vectors.list(after, CHUNKS_PER_STEP).await?;
-            let Some(last_point) = points.last() else { return Ok(count) };
+            let Some(last_point) = points.last() else { return Ok(deleted) };
             after = Some(*last_point);
+
             let existing_chunks =
                 HashSet::<ChunkId>::from_iter(self.chunks.existing(&points).await?);
             let unknown_points: Vec<_> =
                 points.into_iter().filter(|it| !existing_chunks.contains(it)).collect();
             if !unknown_points.is_empty() {
-                count += unknown_points.len();
                 self.vectors.delete(&unknown_points).await?;
+                deleted += unknown_points.len();
             }
         }
     }
@@ -130,8 +140,9 @@ impl Reconciliation {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::time::Duration;
 
-    use pia_kernel::{GroupId, LiveSetting, Timestamp};
+    use pia_kernel::{DocumentId, GroupId, LiveSetting, Timestamp};
     use pia_testkit::ManualClock;
 
     use super::*;
@@ -141,37 +152,52 @@ mod tests {
     use crate::ingestion::{Ingestion, IngestionOutcome, IngestionSettings};
     use crate::ports::vector_store::VectorPoint;
 
-    /// Stores that were filled by a worker.
-    struct Ingested {
+    /// Number of chunks of the ingested document, more than are compared in one step.
+    const CHUNKS: usize = CHUNKS_PER_STEP + 10;
+
+    /// Database and vector store with the chunks of one document, which a worker ingested.
+    struct IngestedDocument {
+        base: KnowledgeBaseId,
+        document: DocumentId,
         store: Arc<InMemory>,
         reconciliation: Reconciliation,
         ingestion: Ingestion,
     }
 
-    /// Returns stores with a document of more chunks than one step compares.
-    async fn ingest_sections() -> Ingested {
-        let store = Arc::<InMemory>::default();
-        let base = store.add_base(GroupId::generate(), "Handbook");
-        let text = |it| format!("# Section {it}\n\nIt has the number {it}.\n\n");
-        store.add(base, "Sections", &(0..CHUNKS_PER_STEP + 10).map(text).collect::<String>());
-        let ingestion = Ingestion {
-            queue: Arc::clone(&store) as _,
+    impl IngestedDocument {
+        /// Ingests a document whose sections are a chunk each.
+        async fn ingest() -> Self {
+            let store = Arc::<InMemory>::default();
+            let base = store.add_base(GroupId::generate(), "Handbook");
+            let section = |number| format!("# Section {number}\n\nIt has the number {number}.\n\n");
+            let content: String = (0..CHUNKS).map(section).collect();
+            let document = store.add(base, "Sections", &content);
+            let ingestion = new_ingestion(&store);
+            assert_eq!(ingestion.ingest_next().await.unwrap(), IngestionOutcome::Attempted);
+
+            let reconciliation = Reconciliation {
+                chunks: Arc::clone(&store) as _,
+                vectors: Arc::clone(&store) as _,
+            };
+            Self { base, document, store, reconciliation, ingestion }
+        }
+    }
+
+    fn new_ingestion(store: &Arc<InMemory>) -> Ingestion {
+        Ingestion {
+            queue: Arc::clone(store) as _,
             extractor: Arc::<MarkdownFiles>::default(),
             embedder: Arc::new(HashedEmbedder),
-            vectors: Arc::clone(&store) as _,
+            vectors: Arc::clone(store) as _,
             context_writer: None,
             settings: LiveSetting::new(IngestionSettings {
                 chunking: ChunkingSettings { max_chars: 40, overlap_chars: 0 },
                 max_attempts: 1,
-                lease: std::time::Duration::from_mins(5),
+                lease: Duration::from_mins(5),
                 default_monthly_tokens: i64::MAX,
             }),
             clock: Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH)),
-        };
-        assert_eq!(ingestion.ingest_next().await.unwrap(), IngestionOutcome::Attempted);
-        let reconciliation =
-            Reconciliation { chunks: Arc::clone(&store) as _, vectors: Arc::clone(&store) as _ };
-        Ingested { store, reconciliation, ingestion }
+        }
     }
 
     fn points(store: &InMemory) -> BTreeMap<ChunkId, VectorPoint> {
@@ -180,104 +206,104 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_changes_if_both_stores_agree() {
-        let Ingested { store, reconciliation, .. } = ingest_sections().await;
-        let before = points(&store);
-        let rows = store.state().rows.clone();
+        let IngestedDocument { store, reconciliation, .. } = IngestedDocument::ingest().await;
+        let points_before = points(&store);
+        let rows_before = store.state().rows.clone();
 
-        assert_eq!(reconciliation.sweep().await.unwrap(), Repaired::default());
-        assert_eq!(reconciliation.delete_removed().await.unwrap(), 0);
+        let repaired = reconciliation.sweep().await.unwrap();
+        let deleted = reconciliation.delete_removed().await.unwrap();
 
-        assert_eq!(points(&store), before);
-        assert_eq!(store.state().rows, rows);
+        assert_eq!(repaired, Repaired::default());
+        assert_eq!(deleted, 0);
+        assert_eq!(points(&store), points_before);
+        assert_eq!(store.state().rows, rows_before);
     }
 
     #[tokio::test]
     async fn missing_points_are_restored_as_they_were() {
-        let Ingested { store, reconciliation, .. } = ingest_sections().await;
-        let before = points(&store);
-        let mut is_odd = false;
-        store.state().points.retain(|_, _| {
-            is_odd = !is_odd;
-            is_odd
-        });
+        let IngestedDocument { store, reconciliation, .. } = IngestedDocument::ingest().await;
+        let points_before = points(&store);
+        for chunk in points_before.keys().step_by(2) {
+            store.state().points.remove(chunk);
+        }
 
         let repaired = reconciliation.sweep().await.unwrap();
 
-        assert_eq!(repaired, Repaired { restored: before.len() / 2, deleted: 0 });
-        assert_eq!(points(&store), before);
+        assert_eq!(repaired, Repaired { restored: CHUNKS / 2, deleted: 0 });
+        assert_eq!(points(&store), points_before);
     }
 
     #[tokio::test]
     async fn an_empty_vector_store_is_filled_from_the_database() {
-        let Ingested { store, reconciliation, .. } = ingest_sections().await;
-        let before = std::mem::take(&mut store.state().points);
+        let IngestedDocument { store, reconciliation, .. } = IngestedDocument::ingest().await;
+        let points_before = std::mem::take(&mut store.state().points);
 
         let repaired = reconciliation.sweep().await.unwrap();
 
-        assert_eq!(repaired.restored, before.len());
-        assert_eq!(points(&store), before);
+        assert_eq!(repaired, Repaired { restored: CHUNKS, deleted: 0 });
+        assert_eq!(points(&store), points_before);
     }
 
     #[tokio::test]
     async fn missing_points_of_a_base_are_counted() {
-        let Ingested { store, reconciliation, .. } = ingest_sections().await;
-        let base = store.state().rows.bases[0].1.id;
-        let published = CHUNKS_PER_STEP + 10;
-        let count = |missing| VerifiedChunks { published, missing };
-        assert_eq!(reconciliation.verify(base).await.unwrap(), count(0));
+        let IngestedDocument { base, store, reconciliation, .. } = IngestedDocument::ingest().await;
+        let counts_before = reconciliation.verify(base).await.unwrap();
         store.state().points.pop_first();
         store.state().points.pop_last();
 
-        assert_eq!(reconciliation.verify(base).await.unwrap(), count(2));
+        let counts = reconciliation.verify(base).await.unwrap();
 
-        assert_eq!(points(&store).len(), published - 2);
+        assert_eq!(counts_before, VerifiedChunks { published: CHUNKS, missing: 0 });
+        assert_eq!(counts, VerifiedChunks { published: CHUNKS, missing: 2 });
+        assert_eq!(points(&store).len(), CHUNKS - 2, "nothing is restored");
         let unknown_base = KnowledgeBaseId::generate();
         assert_eq!(reconciliation.verify(unknown_base).await.unwrap(), VerifiedChunks::default());
     }
 
     #[tokio::test]
     async fn points_without_a_chunk_are_deleted() {
-        let Ingested { store, reconciliation, .. } = ingest_sections().await;
-        let before = points(&store);
-        for _ in 0..=CHUNKS_PER_STEP {
+        const UNKNOWN_POINTS: usize = CHUNKS_PER_STEP + 1;
+        let IngestedDocument { base, store, reconciliation, .. } = IngestedDocument::ingest().await;
+        let points_before = points(&store);
+        for _ in 0..UNKNOWN_POINTS {
             let chunk = ChunkId::generate();
-            let base = KnowledgeBaseId::generate();
             let point = VectorPoint { chunk, base, dense: Vec::new(), terms: Vec::new() };
             store.state().points.insert(chunk, point);
         }
 
         let repaired = reconciliation.sweep().await.unwrap();
 
-        assert_eq!(repaired, Repaired { restored: 0, deleted: CHUNKS_PER_STEP + 1 });
-        assert_eq!(points(&store), before);
+        assert_eq!(repaired, Repaired { restored: 0, deleted: UNKNOWN_POINTS });
+        assert_eq!(points(&store), points_before);
     }
 
     #[tokio::test]
     async fn points_of_replaced_chunks_are_deleted_once() {
-        let Ingested { store, reconciliation, ingestion } = ingest_sections().await;
+        let IngestedDocument { document, store, reconciliation, ingestion, .. } =
+            IngestedDocument::ingest().await;
         let replaced_points = points(&store);
-        let document = *store.state().rows.documents.keys().next().unwrap();
         store.replace(document, "It is short now.");
         assert_eq!(ingestion.ingest_next().await.unwrap(), IngestionOutcome::Attempted);
 
-        assert_eq!(reconciliation.delete_removed().await.unwrap(), replaced_points.len());
-
-        assert_eq!(points(&store).len(), 1);
-        assert!(points(&store).keys().all(|it| !replaced_points.contains_key(it)));
+        assert_eq!(reconciliation.delete_removed().await.unwrap(), CHUNKS);
         assert_eq!(reconciliation.delete_removed().await.unwrap(), 0);
+
+        let new_points = points(&store);
+        assert_eq!(new_points.len(), 1);
+        assert!(new_points.keys().all(|it| !replaced_points.contains_key(it)));
     }
 
     #[tokio::test]
     async fn removed_chunks_stay_queued_until_their_points_are_deleted() {
-        let Ingested { store, reconciliation, .. } = ingest_sections().await;
-        let removed_points = points(&store).into_keys().collect::<Vec<_>>();
-        store.state().rows.removed.clone_from(&removed_points);
+        let IngestedDocument { store, reconciliation, .. } = IngestedDocument::ingest().await;
+        let removed_chunks = points(&store).into_keys().collect::<Vec<_>>();
+        store.state().rows.removed.clone_from(&removed_chunks);
 
-        // The call after that which reads the queue deletes points.
+        // The queue is read in one call; the next call, which deletes points, fails.
         store.set_fault(Step::Other, 1, Fault::Refuses);
         assert!(reconciliation.delete_removed().await.is_err());
 
-        assert_eq!(store.state().rows.removed, removed_points);
-        assert_eq!(reconciliation.delete_removed().await.unwrap(), removed_points.len());
+        assert_eq!(store.state().rows.removed, removed_chunks);
+        assert_eq!(reconciliation.delete_removed().await.unwrap(), CHUNKS);
     }
 }
