@@ -1,6 +1,7 @@
 //! Groups of users.
 
-mod entries;
+mod members;
+mod model_choice;
 mod published;
 mod settings;
 mod top_members;

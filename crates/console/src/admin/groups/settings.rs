@@ -8,7 +8,7 @@ use pia_policy::{GroupSettings, MODES, Quota, SettingChange};
 use pia_web::{ApiError, FieldError};
 
 use super::super::models::{self, mode_label};
-use super::entries;
+use super::model_choice;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, path_segment};
 use crate::texts::common;
@@ -21,7 +21,7 @@ use crate::ui::{Cell, Field, Form, Section, Text, format};
 pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) -> Section {
     let quota_fields = Quota::ALL.into_iter().map(|it| quota_field(page, settings, it));
     let budget_fields = BudgetPeriod::ALL.into_iter().map(|it| budget_field(page, settings, it));
-    let choice = entries::checks(page, "models", page.t(MODELS), &settings.models);
+    let choice = model_choice::checks_field(page, "models", page.t(MODELS), &settings.models);
     let has_models = choice.is_some();
     let fields = quota_fields
         .chain(budget_fields)
@@ -75,16 +75,18 @@ fn pool_field(page: &PageContext, settings: &GroupSettings) -> Field {
 fn model_fields(page: &PageContext, settings: &GroupSettings, choice: Option<Field>) -> Vec<Field> {
     let modes = MODES.into_iter().map(|mode| {
         let label = page.fill(MODE, &[&mode_label(page, mode)]);
-        entries::select(page, &mode_name(mode), label, settings.modes.get(mode))
+        model_choice::select_field(page, &mode_name(mode), label, settings.modes.get(mode))
     });
     let types = settings.persona_types.iter().map(|(name, entry)| {
-        entries::select(page, &type_name(name), page.fill(TYPE, &[name]), Some(entry))
+        model_choice::select_field(page, &type_name(name), page.fill(TYPE, &[name]), Some(entry))
     });
     let new_type = Field::text("newType", page.t(NEW_TYPE), "").hint(page.t(NEW_TYPE_HINT));
     let choice = choice.map(|it| it.hint(page.t(MODELS_HINT)));
     // The check boxes span the form, so the last two fields share a row.
-    let new_fields =
-        [new_type.optional(), entries::select(page, "newTypeModel", page.t(NEW_TYPE_MODEL), None)];
+    let new_fields = [
+        new_type.optional(),
+        model_choice::select_field(page, "newTypeModel", page.t(NEW_TYPE_MODEL), None),
+    ];
 
     modes.chain(types).chain(choice).chain(new_fields).collect()
 }

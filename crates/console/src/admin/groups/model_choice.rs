@@ -1,4 +1,7 @@
-//! Choice of models from the catalogue.
+//! Form fields in which a manager chooses models of the catalogue for a group.
+//!
+//! A group stores the ids of its models. The fields also offer stored ids that the
+//! catalogue lacks, so that they survive a change of other settings.
 
 use pia_assistant::CatalogueModel;
 use pia_kernel::Language;
@@ -7,13 +10,46 @@ use crate::page_context::PageContext;
 use crate::ui::form::SelectOption;
 use crate::ui::{Field, Text};
 
-/// Model of the catalogue: its id and its name.
+/// Returns the selection of a chat model, or of none.
+pub(super) fn select_field(
+    page: &PageContext,
+    name: &str,
+    label: impl Into<String>,
+    stored_id: Option<&String>,
+) -> Field {
+    let models = list_models(page, |it| matches!(it, CatalogueModel::Chat(_)));
+    let stored_ids = stored_id.map(std::slice::from_ref).unwrap_or_default();
+    let options = model_options(page.language, &models, stored_ids);
+    let selected = options.iter().find(|it| it.is_selected).map(|it| it.value.clone());
+
+    let mut choices = vec![(String::new(), page.t(BY_SERVER).to_owned())];
+    choices.extend(options.into_iter().map(|it| (it.value, it.label)));
+    Field::select(name, label, choices, &selected.unwrap_or_default()).optional()
+}
+
+/// Returns check boxes of the models for chats and embeddings; `None` if there is no model.
+pub(super) fn checks_field(
+    page: &PageContext,
+    name: &str,
+    label: &str,
+    stored_ids: &[String],
+) -> Option<Field> {
+    let models = list_models(page, |it| !matches!(it, CatalogueModel::Search(_)));
+    let options = model_options(page.language, &models, stored_ids);
+    (!options.is_empty()).then(|| Field::checks(name, label, options))
+}
+
+/// Model of the catalogue that a group can choose.
 struct NamedModel {
     id: String,
     name: String,
 }
 
 impl NamedModel {
+    fn has_id(&self, id: &str) -> bool {
+        self.id.eq_ignore_ascii_case(id)
+    }
+
     fn to_select_option(&self, is_selected: bool) -> SelectOption {
         let Self { id, name } = self;
         let label = if name == id { id.clone() } else { format!("{name} ({id})") };
@@ -21,37 +57,8 @@ impl NamedModel {
     }
 }
 
-/// Returns the selection of a chat model, or of none.
-pub(super) fn select(
-    page: &PageContext,
-    name: &str,
-    label: impl Into<String>,
-    stored_id: Option<&String>,
-) -> Field {
-    let models = usable_models(page, |it| matches!(it, CatalogueModel::Chat(_)));
-    let stored_ids = stored_id.map(std::slice::from_ref).unwrap_or_default();
-    let options = model_options(page.language, &models, stored_ids);
-    let selected = options.iter().find(|it| it.is_selected).map(|it| it.value.clone());
-    let by_server = (String::new(), page.t(BY_SERVER).to_owned());
-    let choices =
-        std::iter::once(by_server).chain(options.into_iter().map(|it| (it.value, it.label)));
-    Field::select(name, label, choices, &selected.unwrap_or_default()).optional()
-}
-
-/// Returns check boxes of the models for chats and embeddings; `None` if there is no model.
-pub(super) fn checks(
-    page: &PageContext,
-    name: &str,
-    label: &str,
-    stored_ids: &[String],
-) -> Option<Field> {
-    let models = usable_models(page, |it| !matches!(it, CatalogueModel::Search(_)));
-    let options = model_options(page.language, &models, stored_ids);
-    (!options.is_empty()).then(|| Field::checks(name, label, options))
-}
-
-/// Returns the models of the catalogue that have an id and are usable.
-fn usable_models(page: &PageContext, is_usable: fn(&CatalogueModel) -> bool) -> Vec<NamedModel> {
+/// Returns the usable models of the catalogue, without those that have no id.
+fn list_models(page: &PageContext, is_usable: fn(&CatalogueModel) -> bool) -> Vec<NamedModel> {
     let entries = page.api.models.list();
     entries
         .iter()
@@ -63,29 +70,31 @@ fn usable_models(page: &PageContext, is_usable: fn(&CatalogueModel) -> bool) -> 
         .collect()
 }
 
-/// Returns the stored ids in their order, also those that the catalogue lacks,
-/// followed by its other models.
+/// Returns the selected options of the stored ids, in their order, followed by the other
+/// models.
 fn model_options(
     language: Language,
     models: &[NamedModel],
     stored_ids: &[String],
 ) -> Vec<SelectOption> {
-    let stored_options =
-        stored_ids.iter().map(|id| match models.iter().find(|it| it.id.eq_ignore_ascii_case(id)) {
-            Some(model) => model.to_select_option(true),
-            None => missing_option(language, id),
-        });
-    let is_stored =
-        |model: &NamedModel| stored_ids.iter().any(|it| it.eq_ignore_ascii_case(&model.id));
-    let other_options =
-        models.iter().filter(|it| !is_stored(it)).map(|it| it.to_select_option(false));
+    let stored_options = stored_ids.iter().map(|id| stored_option(language, models, id));
+    let other_options = models
+        .iter()
+        .filter(|model| !stored_ids.iter().any(|id| model.has_id(id)))
+        .map(|model| model.to_select_option(false));
     stored_options.chain(other_options).collect()
 }
 
-/// Returns the selected option of a model that the catalogue lacks.
-fn missing_option(language: Language, id: &str) -> SelectOption {
-    let label = GONE.fill(language, &[id]);
-    SelectOption { value: id.to_owned(), label, is_selected: true }
+/// Returns the selected option of a stored id, which the catalogue may lack.
+fn stored_option(language: Language, models: &[NamedModel], id: &str) -> SelectOption {
+    match models.iter().find(|it| it.has_id(id)) {
+        Some(model) => model.to_select_option(true),
+        None => SelectOption {
+            value: id.to_owned(),
+            label: GONE.fill(language, &[id]),
+            is_selected: true,
+        },
+    }
 }
 
 const BY_SERVER: Text = Text::new("The server decides", "Bestimmt der Server");
