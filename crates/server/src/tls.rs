@@ -1,9 +1,10 @@
 //! The TLS certificate of the server: read at the start, watched, and replaced.
 //!
-//! `ServedCertificate` is the certificate of new connections and of the overview;
-//! `process.rs` calls `reload` when a file changes.
+//! `ServedCertificate` holds the certificate that new connections get. `process.rs`
+//! watches its files and calls `reload` when one changes; `host.rs` reports to
+//! administrators when it expires.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pia_kernel::{LiveSetting, Timestamp};
@@ -28,6 +29,12 @@ pub enum CertificateError {
     Pair(#[from] rustls::Error),
 }
 
+impl CertificateError {
+    fn unreadable(path: &Path, err: rustls_pki_types::pem::Error) -> Self {
+        Self::File(path.display().to_string(), err)
+    }
+}
+
 /// Certificate that new connections get. Clones share it.
 #[derive(Debug, Clone)]
 pub(crate) struct ServedCertificate {
@@ -36,7 +43,7 @@ pub(crate) struct ServedCertificate {
 }
 
 impl ServedCertificate {
-    /// Reads the files.
+    /// Reads the certificate and its key.
     pub(crate) fn load(files: TlsFiles) -> Result<Self, CertificateError> {
         let current = LiveSetting::new(read_pair(&files)?);
         Ok(Self { files, current })
@@ -50,30 +57,34 @@ impl ServedCertificate {
             .with_cert_resolver(Arc::new(self)))
     }
 
-    /// Returns the paths of the files.
+    /// Returns the paths of the files to be watched.
     pub(crate) fn files(&self) -> Vec<PathBuf> {
         vec![self.files.certificate.clone(), self.files.key.clone()]
     }
 
     /// Reads the files again. A pair that cannot be used changes nothing.
     pub(crate) fn reload(&self) {
-        match read_pair(&self.files) {
-            Ok(pair) if pair.cert == self.current.get().cert => {}
-            Ok(pair) => {
-                self.current.set(pair);
-                tracing::info!(
-                    certificate.expires_at = self.expires_at().map(tracing::field::display),
-                    "certificate replaced"
-                );
-            }
+        let pair = match read_pair(&self.files) {
+            Ok(pair) => pair,
             Err(err) => {
                 tracing::warn!(error = %err, "certificate unchanged: the new files cannot be used");
+                return;
             }
+        };
+        // The key matches its certificate, so it is unchanged as well.
+        if pair.cert == self.current.get().cert {
+            return;
         }
+
+        self.current.set(pair);
+        tracing::info!(
+            certificate.expires_at = self.expires_at().map(tracing::field::display),
+            "certificate replaced"
+        );
     }
 
-    /// Returns the end of the server's own certificate, which is the first of
-    /// the chain; `None` if it cannot be read.
+    /// Returns the time at which the server's own certificate expires, which is the
+    /// first of the chain; `None` if it cannot be read.
     pub(crate) fn expires_at(&self) -> Option<Timestamp> {
         let pair = self.current.get();
         let certificate = Certificate::from_der(pair.cert.first()?).ok()?;
@@ -94,13 +105,11 @@ fn provider() -> CryptoProvider {
 
 /// Reads a certificate chain and its key, which must match.
 fn read_pair(files: &TlsFiles) -> Result<CertifiedKey, CertificateError> {
-    let path = files.certificate.display().to_string();
-    let unreadable = |err| CertificateError::File(path.clone(), err);
     let chain = CertificateDer::pem_file_iter(&files.certificate)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(unreadable)?;
+        .map_err(|err| CertificateError::unreadable(&files.certificate, err))?;
     let key = PrivateKeyDer::from_pem_file(&files.key)
-        .map_err(|err| CertificateError::File(files.key.display().to_string(), err))?;
+        .map_err(|err| CertificateError::unreadable(&files.key, err))?;
     Ok(CertifiedKey::from_der(chain, key, &provider())?)
 }
 
@@ -115,17 +124,17 @@ mod tests {
             certificate: folder.path().join("chain.pem"),
             key: folder.path().join("server.key"),
         };
-        let mut own = rcgen::CertificateParams::new(["pia.example".to_owned()]).unwrap();
-        own.not_after = rcgen::date_time_ymd(2030, 1, 1);
-        let issuer = rcgen::CertificateParams::new(["ca.example".to_owned()]).unwrap();
+        let mut server = rcgen::CertificateParams::new(["pia.example".to_owned()]).unwrap();
+        server.not_after = rcgen::date_time_ymd(2030, 1, 1);
+        let authority = rcgen::CertificateParams::new(["ca.example".to_owned()]).unwrap();
         let key = rcgen::KeyPair::generate().unwrap();
-        let pem = [own, issuer].map(|it| it.self_signed(&key).unwrap().pem());
-        std::fs::write(&files.certificate, pem.concat()).unwrap();
+        let chain = [server, authority].map(|it| it.self_signed(&key).unwrap().pem());
+        std::fs::write(&files.certificate, chain.concat()).unwrap();
         std::fs::write(&files.key, key.serialize_pem()).unwrap();
 
         let certificate = ServedCertificate::load(files).unwrap();
 
-        let end = Timestamp::from_micros(1_893_456_000_000_000);
-        assert_eq!(certificate.expires_at(), Some(end));
+        let new_year_2030 = Timestamp::from_micros(1_893_456_000_000_000);
+        assert_eq!(certificate.expires_at(), Some(new_year_2030));
     }
 }
