@@ -16,18 +16,18 @@ use crate::outcome::Outcome;
 use crate::places;
 use crate::test::FEATURES;
 
-/// Public key that verifies licences for the released binary.
-const KEY: &str = "PIA_LICENSE_PUBLIC_KEY";
+/// Variable with the public key that the released binary verifies licences with.
+const KEY_VARIABLE: &str = "PIA_LICENSE_PUBLIC_KEY";
 
 /// Files that are packed with the binary, if they exist.
 const PACKED_FILES: &[&str] = &["README.md", "CHANGELOG.md", "LICENSE", "deploy", "docs"];
 
 /// Builds the binary for distribution and packs it.
 pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
-    if env::var_os(KEY).is_none_or(|it| it.is_empty()) {
+    if env::var_os(KEY_VARIABLE).is_none_or(|it| it.is_empty()) {
         return Err(format!(
-            "{KEY} is not set: a release is built with the public key of whoever issues its \
-             licences (`cargo xtask license` makes one)"
+            "{KEY_VARIABLE} is not set: a release is built with the public key of whoever issues \
+             its licences (`cargo xtask license` makes one)"
         )
         .into());
     }
@@ -38,6 +38,7 @@ pub(crate) fn run(interrupt: &Interrupt) -> Outcome {
         .env("PIA_DISTRIBUTION", "1")
         .current_dir(places::root());
     Job::run(&mut build, interrupt)?;
+
     let name = format!("pia-server-{}-{}", env!("CARGO_PKG_VERSION"), host()?);
     let archive = pack(&name)?;
     println!("packed {}", archive.display());
@@ -52,16 +53,17 @@ fn host() -> Outcome<String> {
     Ok(host.ok_or("rustc does not name its host")?.to_owned())
 }
 
+/// Packs the binary with its files into an archive with this name. Returns its path.
 fn pack(name: &str) -> Outcome<PathBuf> {
-    let target = places::target()?;
-    let dist = target.join("dist");
+    // Cargo builds the binary of the profile `dist` into this folder.
+    let dist = places::target()?.join("dist");
     let staged = dist.join(name);
     if staged.exists() {
         fs::remove_dir_all(&staged)?;
     }
 
     fs::create_dir_all(&staged)?;
-    fs::copy(target.join("dist/pia-server"), staged.join("pia-server"))?;
+    fs::copy(dist.join("pia-server"), staged.join("pia-server"))?;
 
     for file in PACKED_FILES {
         copy(&places::root().join(file), &staged.join(file))?;
@@ -75,6 +77,7 @@ fn pack(name: &str) -> Outcome<PathBuf> {
     Ok(archive)
 }
 
+/// Copies a file, or a folder with its contents; a missing one is skipped.
 fn copy(from: &Path, to: &Path) -> Outcome {
     if from.is_dir() {
         fs::create_dir_all(to)?;

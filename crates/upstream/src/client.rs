@@ -23,7 +23,7 @@ use crate::limits::UpstreamLimits;
 use crate::max_tokens_support::{MaxTokensSupport, uses_max_tokens};
 use crate::pieces::Pieces;
 use crate::reading::{FrameStream, Timeouts, connection_lost};
-use crate::refusal::{read_refusal, unreachable};
+use crate::refusal::{read_refusal, unreachable_error};
 use crate::sampling::SamplingSupport;
 use crate::single;
 use crate::splitter::Splitter;
@@ -171,7 +171,7 @@ impl Upstream {
             .body(reqwest::Body::wrap(Pieces::new(prepared.body)))
             .send()
             .await
-            .map_err(unreachable)?;
+            .map_err(unreachable_error)?;
 
         if !response.status().is_success() {
             return Err(prepared.format.refusal(read_refusal(response, limits.max_refusal).await));

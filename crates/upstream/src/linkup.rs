@@ -16,7 +16,7 @@ use tokio::time::timeout;
 
 use crate::client::{JSON, Upstream, read_full};
 use crate::dialect::bearer;
-use crate::refusal::{read_refusal, unreachable};
+use crate::refusal::{read_refusal, unreachable_error};
 
 /// Timeout of a search: enough for a deep one, and no more than a waiting
 /// caller accepts.
@@ -85,7 +85,7 @@ impl Upstream {
             .body(body.to_string())
             .send()
             .await
-            .map_err(unreachable)?;
+            .map_err(unreachable_error)?;
 
         if !response.status().is_success() {
             return Err(read_refusal(response, limits.max_refusal).await);

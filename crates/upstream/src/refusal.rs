@@ -1,4 +1,5 @@
-//! Error responses of an upstream.
+//! Errors of calls to an upstream: responses with an error status, and calls that got no
+//! response.
 //!
 //! Status and body are read here without interpretation: `routing/refusal.rs` in
 //! `assistant` translates them into an error for the caller.
@@ -13,7 +14,6 @@ use http_body_util::BodyExt;
 use pia_assistant::UpstreamError;
 
 /// Reads a refusal: status, `Retry-After`, and up to `limit` bytes of the body.
-/// If the body breaks off, the received part is returned.
 pub(crate) async fn read_refusal(response: reqwest::Response, limit: usize) -> UpstreamError {
     let (parts, body) = http::Response::from(response).into_parts();
     UpstreamError::Refused {
@@ -23,24 +23,26 @@ pub(crate) async fn read_refusal(response: reqwest::Response, limit: usize) -> U
     }
 }
 
-/// Formats the reason why a call never reached its upstream: the full chain of
-/// causes, without the URL, which may contain a password.
-pub(crate) fn unreachable(err: reqwest::Error) -> UpstreamError {
-    let err = err.without_url();
-    let mut message = err.to_string();
-    let mut cause = err.source();
-    while let Some(err) = cause {
-        message = format!("{message}: {err}");
-        cause = err.source();
+/// Returns the error of a call that got no response. Its message has all causes, but not
+/// the URL, which may contain a password.
+pub(crate) fn unreachable_error(err: reqwest::Error) -> UpstreamError {
+    let redacted_error = err.without_url();
+    let mut message = redacted_error.to_string();
+    let mut source = redacted_error.source();
+    while let Some(cause) = source {
+        message = format!("{message}: {cause}");
+        source = cause.source();
     }
     UpstreamError::Unreachable(message)
 }
 
+/// Returns the delay in `Retry-After`; `None` without one, or if it is a date.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let seconds = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
     Some(Duration::from_secs(seconds))
 }
 
+/// Reads up to `limit` bytes of a body, or what was received before it broke off.
 async fn read_prefix<B: Body<Data = Bytes> + Unpin>(mut body: B, limit: usize) -> Bytes {
     let mut prefix = BytesMut::new();
     while prefix.len() < limit

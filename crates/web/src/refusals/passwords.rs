@@ -8,6 +8,9 @@ use pia_identity::{
 use super::identity::invalid;
 use crate::ApiError;
 
+/// Message for a link that is used, expired or unknown.
+const INVALID_LINK: &str = "This link is invalid or has expired. Request a new one.";
+
 impl From<EmailTokenError> for ApiError {
     fn from(err: EmailTokenError) -> Self {
         match err {
@@ -30,8 +33,7 @@ impl From<AddressChangeError> for ApiError {
             }
             AddressChangeError::TooMany { wait } => Self::over_budget(wait),
             AddressChangeError::InvalidToken => {
-                let message = "This link is invalid or has expired. Request a new one.";
-                Self::refused(StatusCode::BAD_REQUEST, "invalid_verification_token", message)
+                Self::refused(StatusCode::BAD_REQUEST, "invalid_verification_token", INVALID_LINK)
             }
             AddressChangeError::Taken => {
                 let message = "Another account has this address.";
@@ -49,8 +51,7 @@ impl From<VerifyError> for ApiError {
     fn from(err: VerifyError) -> Self {
         match err {
             VerifyError::Invalid => {
-                let message = "This link is invalid or has expired. Request a new one.";
-                Self::refused(StatusCode::BAD_REQUEST, "invalid_verification_token", message)
+                Self::refused(StatusCode::BAD_REQUEST, "invalid_verification_token", INVALID_LINK)
             }
             VerifyError::Unavailable(err) => err.into(),
         }
@@ -61,8 +62,7 @@ impl From<ResetError> for ApiError {
     fn from(err: ResetError) -> Self {
         match err {
             ResetError::InvalidToken => {
-                let message = "This link is invalid or has expired. Request a new one.";
-                Self::refused(StatusCode::BAD_REQUEST, "invalid_reset_token", message)
+                Self::refused(StatusCode::BAD_REQUEST, "invalid_reset_token", INVALID_LINK)
             }
             ResetError::Invalid(violations) => invalid(violations),
             ResetError::Unavailable(err) => err.into(),
