@@ -1,7 +1,8 @@
-//! Port by which the pages use accounts.
+//! Port by which the pages register accounts, verify email addresses and reset passwords.
 //!
-//! `server/src/bridges/page_accounts.rs` implements it over `identity`. The outcomes
-//! are those that the pages of `auth` distinguish; everything else is `Unavailable`.
+//! `server/src/bridges/page_accounts.rs` implements it over `identity`. Each result has
+//! one variant for each page that `auth` responds with; every other failure is
+//! `Unavailable`.
 
 use std::sync::Arc;
 
@@ -15,29 +16,29 @@ pub trait AccountService: Send + Sync {
     /// Returns the current rules of registration.
     fn rules(&self) -> Arc<RegistrationRules>;
 
-    /// Creates an account.
-    async fn register(
-        &self,
-        applicant: RegistrationInput,
-    ) -> Result<RegistrationResult, Unavailable>;
+    /// Creates an account, or sends an email with the next step.
+    async fn register(&self, input: RegistrationInput) -> Result<RegistrationResult, Unavailable>;
 
     /// Redeems a link that verifies an email address.
-    async fn verify(
+    async fn verify_email(
         &self,
         user: UserId,
         token: Secret<String>,
     ) -> Result<VerificationResult, Unavailable>;
 
-    /// Sends a link by email. Neither the result nor the response time depends
-    /// on whether the account exists.
-    async fn mail(
+    /// Queues an email with a link, if the address has an account. Neither the result
+    /// nor the response time depends on that.
+    async fn request_email(
         &self,
         kind: RequestedEmail,
         email: String,
     ) -> Result<EmailRequestResult, Unavailable>;
 
-    /// Redeems a link that resets the password.
-    async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable>;
+    /// Redeems a link that resets the password, and sets the new one.
+    async fn reset_password(
+        &self,
+        input: PasswordResetInput,
+    ) -> Result<PasswordResetResult, Unavailable>;
 }
 
 /// Submitted registration form.
@@ -77,18 +78,18 @@ pub enum RegistrationResult {
 /// Outcome of verifying an email address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerificationResult {
-    /// Address is verified now.
+    /// Address was verified.
     Now,
     /// Link is used, expired or unknown.
     Invalid,
 }
 
-/// Email with a link, on request.
+/// Email with a link that a visitor requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestedEmail {
-    /// Link that resets the password.
+    /// Its link resets the password.
     PasswordReset,
-    /// Link that confirms the address.
+    /// Its link verifies the address.
     Verification,
 }
 
@@ -101,9 +102,9 @@ pub enum EmailRequestResult {
     NoMail,
 }
 
-/// Form to reset a password.
+/// Submitted form that resets a password.
 #[derive(Debug, Clone)]
-pub struct NewPassword {
+pub struct PasswordResetInput {
     /// Email address of the account.
     pub email: String,
     /// Token from the email.

@@ -41,7 +41,7 @@ mod well_known;
 pub use account::origins::AddressLocations;
 pub use account_pages::AccountPages;
 pub use accounts::{
-    AccountService, EmailRequestResult, NewPassword, PasswordResetResult, RegistrationInput,
+    AccountService, EmailRequestResult, PasswordResetInput, PasswordResetResult, RegistrationInput,
     RegistrationResult, RequestedEmail, VerificationResult,
 };
 pub use auth::render_errors;

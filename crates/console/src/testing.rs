@@ -12,7 +12,7 @@ use pia_web::Runner;
 
 use crate::AccountPages;
 use crate::accounts::{
-    AccountService, EmailRequestResult, NewPassword, PasswordResetResult, RegistrationInput,
+    AccountService, EmailRequestResult, PasswordResetInput, PasswordResetResult, RegistrationInput,
     RegistrationResult, RequestedEmail, VerificationResult,
 };
 
@@ -35,9 +35,9 @@ impl Default for Accounts {
         Self {
             rules: RegistrationRules::default(),
             registration: RegistrationResult::Created,
-            verified: VerificationResult::Now,
-            email_request: EmailRequestResult::Mailed,
-            reset: PasswordResetResult::Done,
+            verified: VerificationResult::Verified,
+            email_request: EmailRequestResult::Accepted,
+            reset: PasswordResetResult::Changed,
             is_away: false,
             calls: Mutex::default(),
             registrations: Mutex::default(),
@@ -77,7 +77,7 @@ impl AccountService for Accounts {
         Ok(self.registration.clone())
     }
 
-    async fn verify(
+    async fn verify_email(
         &self,
         user: UserId,
         token: Secret<String>,
@@ -86,7 +86,7 @@ impl AccountService for Accounts {
         Ok(self.verified)
     }
 
-    async fn mail(
+    async fn request_email(
         &self,
         kind: RequestedEmail,
         email: String,
@@ -95,12 +95,15 @@ impl AccountService for Accounts {
         Ok(self.email_request)
     }
 
-    async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable> {
+    async fn reset_password(
+        &self,
+        input: PasswordResetInput,
+    ) -> Result<PasswordResetResult, Unavailable> {
         self.record(format!(
             "reset {} {} {}",
-            new.email,
-            new.token.expose(),
-            new.password.expose()
+            input.email,
+            input.token.expose(),
+            input.password.expose()
         ))?;
         Ok(self.reset.clone())
     }

@@ -94,10 +94,10 @@ impl EmailPage {
 
         let services = Arc::clone(&account_pages.accounts);
         let email_kind = self.email_kind;
-        let delivery = async move { services.mail(email_kind, form.email).await };
+        let delivery = async move { services.request_email(email_kind, form.email).await };
         match account_pages.run_in_language(layout.language, delivery).await {
-            Ok(EmailRequestResult::Mailed) => done(&layout, self.page, MAILED),
-            Ok(EmailRequestResult::NoMail) => {
+            Ok(EmailRequestResult::Accepted) => done(&layout, self.page, MAILED),
+            Ok(EmailRequestResult::NotConfigured) => {
                 let no_mail = self.texts(&layout).no_mail;
                 Notice::new(layout, no_mail).response(StatusCode::BAD_REQUEST)
             }

@@ -17,7 +17,7 @@ use super::page_layout::{PageLayout, done};
 use super::page_request::{PageRequest, broken_link};
 use super::submission::{Submission, parse_submission};
 use crate::AccountPages;
-use crate::accounts::{NewPassword, PasswordResetResult};
+use crate::accounts::{PasswordResetInput, PasswordResetResult};
 
 const PAGE: &str = "reset-password.html";
 const CHANGED: &str = "changed";
@@ -76,7 +76,7 @@ async fn handle_submission(
 
     let services = Arc::clone(&account_pages.accounts);
 
-    let new = NewPassword {
+    let input = PasswordResetInput {
         email: form.email.clone(),
         token: form.token.clone(),
         password: form.password.clone(),
@@ -84,7 +84,7 @@ async fn handle_submission(
     };
 
     match account_pages
-        .run_in_language(layout.language, async move { services.reset(new).await })
+        .run_in_language(layout.language, async move { services.reset_password(input).await })
         .await
     {
         Ok(result) => render(layout, account_pages, &form, result),
@@ -101,11 +101,11 @@ fn render(
     let texts = layout.texts;
 
     match result {
-        PasswordResetResult::Done => done(&layout, PAGE, CHANGED),
-        PasswordResetResult::Invalid => Notice::new(layout, texts.reset.spent)
+        PasswordResetResult::Changed => done(&layout, PAGE, CHANGED),
+        PasswordResetResult::InvalidLink => Notice::new(layout, texts.reset.spent)
             .with_link(FORGOT_PASSWORD.page, texts.reset.again)
             .response(StatusCode::BAD_REQUEST),
-        PasswordResetResult::Refused(violations) => {
+        PasswordResetResult::InvalidPassword(violations) => {
             let min_chars = account_pages.accounts.rules().min_password_chars;
             let mut view = view(layout, account_pages, &form.email, form.token.expose());
             for violation in violations {

@@ -75,12 +75,12 @@ async fn handle_submission(
     let Some(user) = user(&form.user_id) else { return broken_link(layout) };
 
     let services = Arc::clone(&account_pages.accounts);
-    let verification = async move { services.verify(user, form.token).await };
+    let verification = async move { services.verify_email(user, form.token).await };
     let texts = &layout.texts.verify;
 
     match account_pages.run_in_language(layout.language, verification).await {
-        Ok(VerificationResult::Now) => done(&layout, PAGE, CONFIRMED),
-        Ok(VerificationResult::Invalid) => Notice::new(layout, texts.spent)
+        Ok(VerificationResult::Verified) => done(&layout, PAGE, CONFIRMED),
+        Ok(VerificationResult::InvalidLink) => Notice::new(layout, texts.spent)
             .with_link(RESEND_VERIFICATION.page, texts.again)
             .response(StatusCode::BAD_REQUEST),
         Err(err) => refusal(layout, &HttpResponse::from_error(err)),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use pia_console::{
-    AccountService, EmailRequestResult, NewPassword, PasswordResetResult, RegistrationInput,
+    AccountService, EmailRequestResult, PasswordResetInput, PasswordResetResult, RegistrationInput,
     RegistrationResult, RequestedEmail, VerificationResult,
 };
 use pia_identity::{
@@ -25,11 +25,8 @@ impl AccountService for PageAccounts {
         self.rules.get()
     }
 
-    async fn register(
-        &self,
-        applicant: RegistrationInput,
-    ) -> Result<RegistrationResult, Unavailable> {
-        match self.identity.registration.register(registration_form(applicant)).await {
+    async fn register(&self, input: RegistrationInput) -> Result<RegistrationResult, Unavailable> {
+        match self.identity.registration.register(registration_form(input)).await {
             Ok(RegistrationOutcome::Created(_)) => Ok(RegistrationResult::Created),
             Ok(RegistrationOutcome::EmailQueued) => Ok(RegistrationResult::EmailQueued),
             Err(RegisterError::Invalid(violations)) => Ok(RegistrationResult::Invalid(violations)),
@@ -40,19 +37,19 @@ impl AccountService for PageAccounts {
         }
     }
 
-    async fn verify(
+    async fn verify_email(
         &self,
         user: UserId,
         token: Secret<String>,
     ) -> Result<VerificationResult, Unavailable> {
         match self.identity.verification.redeem(user, &token).await {
-            Ok(()) => Ok(VerificationResult::Now),
-            Err(VerifyError::Invalid) => Ok(VerificationResult::Invalid),
+            Ok(()) => Ok(VerificationResult::Verified),
+            Err(VerifyError::Invalid) => Ok(VerificationResult::InvalidLink),
             Err(VerifyError::Unavailable(err)) => Err(err),
         }
     }
 
-    async fn mail(
+    async fn request_email(
         &self,
         kind: RequestedEmail,
         email: String,
@@ -62,25 +59,30 @@ impl AccountService for PageAccounts {
             RequestedEmail::Verification => self.identity.verification.resend(&email).await,
         };
         match outcome {
-            Ok(()) => Ok(EmailRequestResult::Mailed),
-            Err(EmailTokenError::NotConfigured) => Ok(EmailRequestResult::NoMail),
+            Ok(()) => Ok(EmailRequestResult::Accepted),
+            Err(EmailTokenError::NotConfigured) => Ok(EmailRequestResult::NotConfigured),
             Err(EmailTokenError::Unavailable(err)) => Err(err),
         }
     }
 
-    async fn reset(&self, new: NewPassword) -> Result<PasswordResetResult, Unavailable> {
-        let NewPassword { email, token, password, device } = new;
+    async fn reset_password(
+        &self,
+        input: PasswordResetInput,
+    ) -> Result<PasswordResetResult, Unavailable> {
+        let PasswordResetInput { email, token, password, device } = input;
         match self.identity.password_resets.reset(&email, &token, password, &device).await {
-            Ok(()) => Ok(PasswordResetResult::Done),
-            Err(ResetError::Invalid(violations)) => Ok(PasswordResetResult::Refused(violations)),
-            Err(ResetError::InvalidToken) => Ok(PasswordResetResult::Invalid),
+            Ok(()) => Ok(PasswordResetResult::Changed),
+            Err(ResetError::Invalid(violations)) => {
+                Ok(PasswordResetResult::InvalidPassword(violations))
+            }
+            Err(ResetError::InvalidToken) => Ok(PasswordResetResult::InvalidLink),
             Err(ResetError::Unavailable(err)) => Err(err),
         }
     }
 }
 
-fn registration_form(applicant: RegistrationInput) -> RegistrationForm {
+fn registration_form(input: RegistrationInput) -> RegistrationForm {
     let RegistrationInput { email, password, display_name, customer, company_name, invitation } =
-        applicant;
+        input;
     RegistrationForm { email, password, display_name, customer, company_name, invitation }
 }

@@ -60,8 +60,10 @@ async fn the_entered_address_survives_a_change_of_language() {
 
 #[actix_web::test]
 async fn a_server_without_email_reports_it() {
-    let accounts =
-        Arc::new(Accounts { email_request: EmailRequestResult::NoMail, ..Accounts::default() });
+    let accounts = Arc::new(Accounts {
+        email_request: EmailRequestResult::NotConfigured,
+        ..Accounts::default()
+    });
 
     let rendered = submit(&FORGOT_PASSWORD, &accounts, "email=ada%40example.org").await;
 

@@ -83,7 +83,7 @@ async fn the_new_password_reaches_the_service() {
 
 #[actix_web::test]
 async fn a_spent_link_offers_a_new_one() {
-    let rendered = render(PasswordResetResult::Invalid).await;
+    let rendered = render(PasswordResetResult::InvalidLink).await;
 
     assert_eq!(rendered.status, 400);
     assert!(rendered.has("has expired") && rendered.targets().contains(&"forgot-password.html"));
@@ -95,7 +95,7 @@ async fn a_weak_password_can_be_corrected() {
     for field in ["password", "newPassword"] {
         let weak = Violation { field, code: "common", message: String::new() };
 
-        let rendered = render(PasswordResetResult::Refused(vec![weak])).await;
+        let rendered = render(PasswordResetResult::InvalidPassword(vec![weak])).await;
 
         assert_eq!(rendered.status, 400);
         assert!(rendered.has("<a href=\"#password\">This password is easy to guess"), "{field}");

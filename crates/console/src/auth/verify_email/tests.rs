@@ -63,7 +63,7 @@ async fn the_button_confirms_the_address() {
 #[actix_web::test]
 async fn a_spent_link_offers_another() {
     let accounts =
-        Arc::new(Accounts { verified: VerificationResult::Invalid, ..Accounts::default() });
+        Arc::new(Accounts { verified: VerificationResult::InvalidLink, ..Accounts::default() });
 
     let rendered = submit(&accounts, format!("userId={USER}&token=the-token")).await;
 
