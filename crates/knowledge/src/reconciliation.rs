@@ -16,25 +16,7 @@ use crate::ports::vector_store::VectorStore;
 /// Number of ids that are loaded and compared in one step.
 const CHUNKS_PER_STEP: usize = 500;
 
-/// Numbers of points that a sweep repaired.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Repaired {
-    /// Points of published chunks that were missing.
-    pub restored: usize,
-    /// Points without a chunk.
-    pub deleted: usize,
-}
-
-/// Numbers of the chunks of a base.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct VerifiedChunks {
-    /// Number of published chunks that were compared.
-    pub published: usize,
-    /// Published chunks without a point.
-    pub missing: usize,
-}
-
-/// Makes the vector store agree with the database, which is always right.
+/// Database and vector store, of which the second is changed to match the first.
 #[derive(Clone)]
 pub struct Reconciliation {
     /// Chunks in the database.
@@ -47,18 +29,18 @@ impl Reconciliation {
     /// Deletes the points of chunks that were deleted or replaced. Returns their
     /// number.
     pub async fn delete_removed(&self) -> Result<usize, Unavailable> {
-        let mut deleted = 0;
+        let mut deleted_count = 0;
         loop {
             let chunks = self.chunks.list_removed(CHUNKS_PER_STEP).await?;
             if chunks.is_empty() {
-                return Ok(deleted);
+                return Ok(deleted_count);
             }
 
             // In this order: a crash in between leaves the chunks in the queue, and their
             // points are deleted once more.
             self.vectors.delete(&chunks).await?;
             self.chunks.forget_removed(&chunks).await?;
-            deleted += chunks.len();
+            deleted_count += chunks.len();
         }
     }
 
@@ -84,16 +66,16 @@ impl Reconciliation {
 
     /// Stores the points that published chunks lack. Returns their number.
     async fn restore(&self) -> Result<usize, Unavailable> {
-        let mut restored = 0;
+        let mut restored_count = 0;
         let mut after = None;
         loop {
             let chunks = self.chunks.list_published(None, after, CHUNKS_PER_STEP).await?;
-            let Some(last_chunk) = chunks.last() else { return Ok(restored) };
+            let Some(last_chunk) = chunks.last() else { return Ok(restored_count) };
             after = Some(*last_chunk);
 
             let missing_chunks = self.find_missing(&chunks).await?;
             for batch in missing_chunks.chunks(POINTS_PER_WRITE) {
-                restored += self.store_points(batch).await?;
+                restored_count += self.store_points(batch).await?;
             }
         }
     }
@@ -118,11 +100,11 @@ impl Reconciliation {
     ///
     /// The points of chunks that are not published yet stay.
     async fn delete_unknown(&self) -> Result<usize, Unavailable> {
-        let mut deleted = 0;
+        let mut deleted_count = 0;
         let mut after = None;
         loop {
             let points = self.vectors.list(after, CHUNKS_PER_STEP).await?;
-            let Some(last_point) = points.last() else { return Ok(deleted) };
+            let Some(last_point) = points.last() else { return Ok(deleted_count) };
             after = Some(*last_point);
 
             let existing_chunks =
@@ -131,10 +113,28 @@ impl Reconciliation {
                 points.into_iter().filter(|it| !existing_chunks.contains(it)).collect();
             if !unknown_points.is_empty() {
                 self.vectors.delete(&unknown_points).await?;
-                deleted += unknown_points.len();
+                deleted_count += unknown_points.len();
             }
         }
     }
+}
+
+/// Numbers of points that a sweep repaired.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Repaired {
+    /// Points of published chunks that were missing.
+    pub restored: usize,
+    /// Points without a chunk.
+    pub deleted: usize,
+}
+
+/// Numbers of the chunks of a base.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct VerifiedChunks {
+    /// Number of published chunks that were compared.
+    pub published: usize,
+    /// Published chunks without a point.
+    pub missing: usize,
 }
 
 #[cfg(test)]
@@ -211,10 +211,10 @@ mod tests {
         let rows_before = store.state().rows.clone();
 
         let repaired = reconciliation.sweep().await.unwrap();
-        let deleted = reconciliation.delete_removed().await.unwrap();
+        let deleted_count = reconciliation.delete_removed().await.unwrap();
 
         assert_eq!(repaired, Repaired::default());
-        assert_eq!(deleted, 0);
+        assert_eq!(deleted_count, 0);
         assert_eq!(points(&store), points_before);
         assert_eq!(store.state().rows, rows_before);
     }
