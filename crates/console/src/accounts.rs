@@ -84,12 +84,12 @@ pub enum VerificationResult {
     Invalid,
 }
 
-/// Email with a link that a visitor requests.
+/// Kind of email that a visitor requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestedEmail {
-    /// Its link resets the password.
+    /// Email with a link that resets the password.
     PasswordReset,
-    /// Its link verifies the address.
+    /// Email with a link that verifies the address.
     Verification,
 }
 
