@@ -46,7 +46,7 @@ async fn obtain_code(app: &TestApp, fake: &Fake) -> String {
     redirect_code(&sign_in_at_provider(app, fake).await)
 }
 
-/// Signs in like [`obtain_code`], with the challenge of another verifier than [`VERIFIER`].
+/// Signs in like [`obtain_code`], with the challenge of this verifier instead of [`VERIFIER`].
 async fn obtain_code_for(app: &TestApp, fake: &Fake, verifier: &str) -> String {
     let hash = digest::digest(&digest::SHA256, verifier.as_bytes());
     let start = login(&[
