@@ -133,8 +133,9 @@ fn migrate_postgres(
     let mut is_lifted = false;
     if is_pending {
         // Migrations change the rows of all users.
-        is_lifted =
+        let changed_tables =
             row_security::set_restricted(&mut conn, false).map_err(StartupError::migration)?;
+        is_lifted = changed_tables > 0;
     }
 
     let applied = run(&mut conn, POSTGRES_MIGRATIONS).map_err(StartupError::migration)?;

@@ -1,12 +1,14 @@
-//! Row-level security of PostgreSQL: requests see the rows of their user alone.
+//! Row-level security of PostgreSQL: requests see only the rows of their user.
 //!
-//! Tables with the policy `own_rows` are restricted if requests and maintenance have roles of
-//! their own.
+//! Migrations give some tables the policy `own_rows`. It has no effect until the server enables
+//! it, which it does if requests and maintenance have database roles of their own:
 //!
-//! A transaction names its user with `restrict_to`, and the policy of a table compares
-//! its rows with that user. For such tables, adapters use `in_user_tx!` and
-//! `on_user_rows!` instead of `in_tx!` and `on_conn!`; work for all users takes
-//! `unrestricted`. `check` verifies the roles at the start.
+//! 1. `set_restricted` enables or disables the policies after migrations, as the tables' owner.
+//! 2. `check` verifies the rights of both roles when a server starts.
+//! 3. `restrict_to` names the user of a transaction; the policies compare each row with that user.
+//!
+//! Adapters of such tables use `in_user_tx!` and `on_user_rows!` instead of `in_tx!` and
+//! `on_conn!`; work for all users uses [`Database::unrestricted`].
 
 use diesel::connection::SimpleConnection;
 use diesel::prelude::*;
@@ -20,7 +22,7 @@ use crate::db::Database;
 use crate::error::{DbError, StartupError};
 use crate::pools::{Conn, Pools};
 
-/// Query of the tables with our policy.
+/// Tables that have the policy: a common table expression with which both queries begin.
 const RESTRICTABLE_TABLES: &str = "
     WITH tables AS (
         SELECT relname, relowner, relrowsecurity, relforcerowsecurity
@@ -28,8 +30,8 @@ const RESTRICTABLE_TABLES: &str = "
         WHERE polname = 'own_rows' AND relnamespace = current_schema()::regnamespace
     )";
 
-/// Query of the statements that restrict the tables, or lift the restriction. None
-/// if they are as required: each locks its table.
+/// Query of the statements that enable the policies, or disable them. Tables that are already
+/// in the requested state are left out, since each statement locks its table.
 const SWITCHES: &str = "
     SELECT format(
         CASE WHEN $1
@@ -39,7 +41,29 @@ const SWITCHES: &str = "
         current_schema(), relname) AS statement
     FROM tables WHERE relrowsecurity <> $1 OR relforcerowsecurity <> $1";
 
-/// Query of what the role of a connection may do, and of the tables.
+#[derive(QueryableByName)]
+struct Switch {
+    #[diesel(sql_type = Text)]
+    statement: String,
+}
+
+/// Enables the policies, or disables them, as the owner of the tables. Returns the number of
+/// tables that were changed.
+pub(crate) fn set_restricted(
+    conn: &mut AsyncConnectionWrapper<AsyncPgConnection>,
+    is_restricted: bool,
+) -> QueryResult<usize> {
+    let switches = diesel::sql_query(format!("{RESTRICTABLE_TABLES}{SWITCHES}"))
+        .bind::<Bool, _>(is_restricted)
+        .load::<Switch>(conn)?;
+    for Switch { statement } in &switches {
+        conn.batch_execute(statement)?;
+        tracing::info!(statement, "row-level security was changed");
+    }
+    Ok(switches.len())
+}
+
+/// Query of a connection's role, with the state of the tables.
 const ROLE: &str = "
     SELECT rolsuper AS is_superuser, rolbypassrls AS bypasses,
         EXISTS (
@@ -54,93 +78,99 @@ const ROLE: &str = "
         ) AS unrestricted
     FROM pg_roles WHERE rolname = current_user";
 
+/// Role of a connection, with the state of the tables.
+#[derive(QueryableByName)]
+struct Role {
+    #[diesel(sql_type = Bool)]
+    is_superuser: bool,
+    /// True if it has `BYPASSRLS`.
+    #[diesel(sql_type = Bool)]
+    bypasses: bool,
+    /// True if it owns a table, or is a member of its owner.
+    #[diesel(sql_type = Bool)]
+    owns_tables: bool,
+    /// Tables whose policy is enabled.
+    #[diesel(sql_type = Array<Text>)]
+    restricted: Vec<String>,
+    /// Tables whose policy is disabled, or does not apply to their owner.
+    #[diesel(sql_type = Array<Text>)]
+    unrestricted: Vec<String>,
+}
+
+impl Role {
+    /// Returns whether no policy applies to the role.
+    fn sees_all_rows(&self) -> bool {
+        self.is_superuser || self.bypasses
+    }
+}
+
+/// Checks the rights of the database roles. The policies must apply to a separate role for
+/// requests, but not to the role of maintenance, which needs the rows of all users.
+pub(crate) async fn check(db: &Database) -> Result<(), StartupError> {
+    let Pools::Postgres(_) = &db.pools else { return Ok(()) };
+
+    let request_role = load_role(db).await?;
+    if db.maintenance.is_none() {
+        return check_only_role(&request_role);
+    }
+    check_request_role(request_role)?;
+
+    let maintenance_role = load_role(&db.unrestricted()).await?;
+    if !maintenance_role.sees_all_rows() {
+        return Err(StartupError::MaintenanceRole);
+    }
+
+    Ok(())
+}
+
+/// Checks a role that is used for both requests and maintenance.
+fn check_only_role(role: &Role) -> Result<(), StartupError> {
+    if role.sees_all_rows() || role.restricted.is_empty() {
+        return Ok(());
+    }
+    Err(StartupError::NoMaintenanceRole)
+}
+
+/// Checks that all policies apply to the role of requests.
+fn check_request_role(role: Role) -> Result<(), StartupError> {
+    if role.is_superuser {
+        return Err(StartupError::RequestRole("is a superuser"));
+    }
+    if role.bypasses {
+        return Err(StartupError::RequestRole("has BYPASSRLS"));
+    }
+    if role.owns_tables {
+        let reason = "owns the tables, or is a member of their owner";
+        return Err(StartupError::RequestRole(reason));
+    }
+    if !role.unrestricted.is_empty() {
+        return Err(StartupError::Unrestricted(role.unrestricted));
+    }
+
+    Ok(())
+}
+
+async fn load_role(db: &Database) -> Result<Role, StartupError> {
+    query_role(db).await.map_err(crate::start::opening)
+}
+
+async fn query_role(db: &Database) -> Result<Role, DbError> {
+    let query = diesel::sql_query(format!("{RESTRICTABLE_TABLES}{ROLE}"));
+    match db.reader().await? {
+        Conn::Sqlite(_) => Err(DbError::Unreadable("pg_roles")),
+        Conn::Postgres(mut conn) => {
+            Ok(diesel_async::RunQueryDsl::get_result::<Role>(query, &mut conn).await?)
+        }
+    }
+}
+
 diesel::define_sql_function! {
     /// Changes a setting, for the transaction in progress if `is_local`.
     fn set_config(name: Text, value: Text, is_local: Bool) -> Text;
 }
 
-#[derive(QueryableByName)]
-struct Switch {
-    #[diesel(sql_type = Text)]
-    statement: String,
-}
-
-#[derive(QueryableByName)]
-struct Role {
-    #[diesel(sql_type = Bool)]
-    is_superuser: bool,
-    #[diesel(sql_type = Bool)]
-    bypasses: bool,
-    #[diesel(sql_type = Bool)]
-    owns_tables: bool,
-    #[diesel(sql_type = Array<Text>)]
-    restricted: Vec<String>,
-    #[diesel(sql_type = Array<Text>)]
-    unrestricted: Vec<String>,
-}
-
-/// Restricts the tables, or lifts the restriction, as their owner. Returns whether
-/// any of them was changed.
-pub(crate) fn set_restricted(
-    conn: &mut AsyncConnectionWrapper<AsyncPgConnection>,
-    is_restricted: bool,
-) -> QueryResult<bool> {
-    let switches = diesel::sql_query(format!("{RESTRICTABLE_TABLES}{SWITCHES}"))
-        .bind::<Bool, _>(is_restricted)
-        .load::<Switch>(conn)?;
-    for Switch { statement } in &switches {
-        conn.batch_execute(statement)?;
-        tracing::info!(statement, "row-level security was changed");
-    }
-    Ok(!switches.is_empty())
-}
-
-/// Checks that the roles of a database are what its restriction needs.
-pub(crate) async fn check(db: &Database) -> Result<(), StartupError> {
-    let Pools::Postgres(_) = &db.pools else { return Ok(()) };
-
-    let requests = role(db).await?;
-    if db.maintenance.is_none() {
-        let sees_all = requests.is_superuser || requests.bypasses || requests.restricted.is_empty();
-        return if sees_all { Ok(()) } else { Err(StartupError::NoMaintenanceRole) };
-    }
-
-    let reason = match requests {
-        Role { is_superuser: true, .. } => Some("is a superuser"),
-        Role { bypasses: true, .. } => Some("has BYPASSRLS"),
-        Role { owns_tables: true, .. } => Some("owns the tables, or is a member of their owner"),
-        _ => None,
-    };
-
-    if let Some(reason) = reason {
-        return Err(StartupError::RequestRole(reason));
-    }
-    if !requests.unrestricted.is_empty() {
-        return Err(StartupError::Unrestricted(requests.unrestricted));
-    }
-
-    let maintenance = role(&db.unrestricted()).await?;
-    if maintenance.is_superuser || maintenance.bypasses {
-        return Ok(());
-    }
-
-    Err(StartupError::MaintenanceRole)
-}
-
-async fn role(db: &Database) -> Result<Role, StartupError> {
-    let query = diesel::sql_query(format!("{RESTRICTABLE_TABLES}{ROLE}"));
-    let role = async {
-        match db.reader().await? {
-            Conn::Sqlite(_) => Err(DbError::Unreadable("pg_roles")),
-            Conn::Postgres(mut conn) => {
-                Ok(diesel_async::RunQueryDsl::get_result::<Role>(query, &mut conn).await?)
-            }
-        }
-    };
-    role.await.map_err(crate::start::opening)
-}
-
-/// Statement that restricts the transaction in progress to the rows of a user.
+/// Query that restricts the transaction in progress to the rows of a user. The policies read
+/// the setting `pia.user_id`.
 #[diesel::dsl::auto_type(no_type_alias)]
 pub(crate) fn row_restriction(user: Uuid) -> _ {
     let user_id: String = user.to_string();
@@ -148,9 +178,10 @@ pub(crate) fn row_restriction(user: Uuid) -> _ {
 }
 
 connection_trait! {
-    /// Restriction of a transaction to the rows of a user.
+    /// Connection whose transactions can be restricted to the rows of a user.
     pub trait RestrictRows {
-        /// Restricts the transaction in progress; for PostgreSQL only.
+        /// Restricts the transaction in progress to the rows of a user. Only for PostgreSQL:
+        /// SQLite has no such settings.
         async fn restrict_to(&mut self, user: Uuid) -> Result<(), DbError> {
             diesel_async::RunQueryDsl::execute(row_restriction(user), self).await?;
             Ok(())
@@ -159,16 +190,16 @@ connection_trait! {
 }
 
 impl Database {
-    /// Restricts requests to the rows of their user if there are pools of a role
-    /// that sees the rows of all.
+    /// Sets the pools of maintenance, whose role sees the rows of all users. With them, requests
+    /// are restricted to the rows of their user.
     pub(crate) fn with_maintenance(mut self, maintenance: Option<Pools>) -> Self {
         self.maintenance = maintenance;
         self
     }
 
-    /// Returns the database with the role that sees the rows of all users, for
-    /// work that is not a user's request. The same database if there is no such
-    /// role.
+    /// Returns the database with the role of maintenance, which sees the rows of all users. If
+    /// there is no such role, requests are not restricted, and the database is returned
+    /// unchanged.
     #[must_use]
     pub fn unrestricted(&self) -> Self {
         let mut db = self.clone();
@@ -185,8 +216,8 @@ impl Database {
     }
 }
 
-/// Runs one body in a write transaction of either backend that sees the rows of
-/// a user alone, as [`in_tx!`](crate::in_tx) does otherwise.
+/// Runs one body in a write transaction of either backend, like [`in_tx!`](crate::in_tx), that
+/// sees only the rows of a user if requests are restricted.
 #[macro_export]
 macro_rules! in_user_tx {
     ($db:expr, $user:expr, async |$name:ident| $body:block) => {
@@ -204,8 +235,9 @@ macro_rules! in_user_tx {
     }};
 }
 
-/// Runs the queries of one body with a connection that sees the rows of a user
-/// alone. Without a restriction they are no transaction.
+/// Runs the queries of one body with a connection, like [`on_conn!`](crate::on_conn), that sees
+/// only the rows of a user if requests are restricted. The user is set for a transaction, so
+/// restricted queries are run in one.
 #[macro_export]
 macro_rules! on_user_rows {
     ($db:expr, $user:expr, |$name:ident| $body:expr) => {
