@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 const PERSONAS: &str = "/api/admin/managed-personas";
+/// Default group, to which all new accounts belong.
 const DEFAULT_GROUP: &str = "00000000-0000-7000-8000-000000000001";
+/// Id of a built-in plugin.
 const MEMORY: &str = "10000000-0000-0000-0000-000000000001";
 
 on_both_databases!(
@@ -20,56 +22,66 @@ on_both_databases!(
     a_full_group_gets_no_more_personas,
 );
 
+/// Returns the body of a write of a persona.
 fn persona(name: &str) -> Value {
     json!({ "name": name, "systemPrompt": "Be exact.", "expertise": ["law"], "toolScope": 1 })
 }
 
+/// Creates a persona, and returns its path.
 async fn create_persona(console: &Console, name: &str) -> String {
-    let creation_response = console.write("POST", PERSONAS, persona(name)).await;
-    assert_eq!(creation_response.status, 201, "{}", creation_response.text());
-    format!("{PERSONAS}/{}", creation_response.body["id"].as_str().expect("an id"))
+    let response = console.write("POST", PERSONAS, persona(name)).await;
+    assert_eq!(response.status, 201, "{}", response.text());
+    format!("{PERSONAS}/{}", response.body["id"].as_str().expect("an id"))
 }
 
-async fn assign(console: &Console, persona: &str, groups: &[&str]) -> TestResponse {
-    console.write("PUT", &format!("{persona}/groups"), json!({ "groupIds": groups })).await
+/// Replaces a persona by an active or inactive one of this name.
+async fn replace_persona(console: &Console, path: &str, name: &str, is_active: bool) {
+    let mut body = persona(name);
+    body["isActive"] = json!(is_active);
+    let response = console.write("PUT", path, body).await;
+    assert_eq!(response.status, 200, "{}", response.text());
 }
 
-async fn pulled(client: &Client) -> Value {
-    let pull_response = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await;
-    assert_eq!(pull_response.status, 200, "{}", pull_response.text());
-    pull_response.body["managedPersonas"].clone()
+/// Assigns a persona to exactly these groups.
+async fn assign(console: &Console, path: &str, groups: &[&str]) -> TestResponse {
+    console.write("PUT", &format!("{path}/groups"), json!({ "groupIds": groups })).await
+}
+
+/// Returns the personas that a member's program receives, and the ids of those that it removes.
+async fn pull_personas(client: &Client) -> Value {
+    let response = client.get("/api/sync/pull?since=2020-01-01T00:00:00Z").await;
+    assert_eq!(response.status, 200, "{}", response.text());
+    response.body["managedPersonas"].clone()
 }
 
 async fn a_member_gets_an_assigned_persona_until_it_is_deleted(database: TestDatabase) {
     let (_app, client, console) = administrator(TestConfig::on(database)).await;
-    let none = json!({ "personas": [], "recentlyRemoved": [] });
     let path = create_persona(&console, "Ada").await;
-    assert_eq!(pulled(&client).await, none);
+    let no_personas = json!({ "personas": [], "recentlyRemoved": [] });
+    assert_eq!(pull_personas(&client).await, no_personas);
 
     assert_eq!(assign(&console, &path, &[DEFAULT_GROUP]).await.status, 200);
-    let snapshot = pulled(&client).await;
-    let assigned = &snapshot["personas"][0];
-    assert_eq!(assigned["name"], "Ada");
-    assert_eq!(assigned["isManaged"], true);
-    assert_eq!(assigned["expertise"], json!(["law"]));
-    assert_eq!(assigned["toolScope"], 1);
-    assert!(assigned.get("isActive").is_none());
+    let snapshot = pull_personas(&client).await;
+    let assigned_persona = &snapshot["personas"][0];
+    assert_eq!(assigned_persona["name"], "Ada");
+    assert_eq!(assigned_persona["isManaged"], true);
+    assert_eq!(assigned_persona["expertise"], json!(["law"]));
+    assert_eq!(assigned_persona["toolScope"], 1);
+    assert!(assigned_persona.get("isActive").is_none());
 
-    let mut inactive = persona("Ada");
-    inactive["isActive"] = json!(false);
-    console.write("PUT", &path, inactive).await;
-    let removed = json!({ "personas": [], "recentlyRemoved": [assigned["id"]] });
-    assert_eq!(pulled(&client).await, removed);
-    let update_response = console.write("PUT", &path, persona("Eve")).await;
-    assert_eq!(update_response.status, 200);
-    assert_eq!(pulled(&client).await, removed);
+    let removed_persona = json!({ "personas": [], "recentlyRemoved": [assigned_persona["id"]] });
+    replace_persona(&console, &path, "Ada", false).await;
+    assert_eq!(pull_personas(&client).await, removed_persona);
 
-    let mut active = persona("Eve");
-    active["isActive"] = json!(true);
-    console.write("PUT", &path, active).await;
-    assert_eq!(pulled(&client).await["personas"][0]["name"], "Eve");
+    // An update without `isActive` leaves it inactive.
+    assert_eq!(console.write("PUT", &path, persona("Eve")).await.status, 200);
+    assert_eq!(pull_personas(&client).await, removed_persona);
+
+    replace_persona(&console, &path, "Eve", true).await;
+    assert_eq!(pull_personas(&client).await["personas"][0]["name"], "Eve");
+
     assert_eq!(console.write("DELETE", &path, Value::Null).await.status, 200);
-    assert_eq!(pulled(&client).await, removed);
+    assert_eq!(pull_personas(&client).await, removed_persona);
     assert_eq!(console.get(&path).await.refusal(), (404, "not_found"));
 }
 
@@ -81,21 +93,24 @@ async fn a_persona_is_read_listed_and_replaced(database: TestDatabase) {
     assert_eq!(console.write("PUT", &format!("{path}/plugins"), plugins).await.status, 200);
     assign(&console, &path, &[DEFAULT_GROUP, DEFAULT_GROUP]).await;
 
-    let stored_body = console.get(&path).await.body;
-    assert_eq!(stored_body["name"], "Ada");
-    assert_eq!(stored_body["isActive"], true);
+    let created_persona = console.get(&path).await.body;
+    assert_eq!(created_persona["name"], "Ada");
+    assert_eq!(created_persona["isActive"], true);
     assert_eq!(console.get(&format!("{path}/plugins")).await.body, json!([MEMORY]));
     assert_eq!(console.get(&format!("{path}/groups")).await.body, json!([DEFAULT_GROUP]));
+
     let list = console.get(PERSONAS).await.body;
     assert_eq!(list[0]["groupCount"], 1);
     assert_eq!(list[0]["pluginCount"], 1);
     assert!(list[0].get("systemPrompt").is_none());
 
-    let bare = json!({ "name": "Eve", "systemPrompt": "Be kind." });
-    assert_eq!(console.write("PUT", &path, bare).await.status, 200);
-    let stored_body = console.get(&path).await.body;
-    assert_eq!(stored_body["expertise"], Value::Null);
-    assert_eq!(stored_body["toolScope"], 2);
+    // An update removes or resets the values that it leaves out.
+    let required_values = json!({ "name": "Eve", "systemPrompt": "Be kind." });
+    assert_eq!(console.write("PUT", &path, required_values).await.status, 200);
+    let replaced_persona = console.get(&path).await.body;
+    assert_eq!(replaced_persona["expertise"], Value::Null);
+    assert_eq!(replaced_persona["toolScope"], 2);
+
     for (action, count) in [
         ("Created", 1),
         ("Updated", 1),
@@ -111,16 +126,18 @@ async fn a_persona_is_read_listed_and_replaced(database: TestDatabase) {
 async fn a_stale_update_is_refused(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = create_persona(&console, "Ada").await;
-    let current_response = console.get(&path).await;
-    let tag = current_response.header("etag").expect("a tag").to_owned();
-    let update = async |tag: &str| {
-        let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", tag)];
+    let response = console.get(&path).await;
+    let etag = response.header("etag").expect("a tag");
+    let update = async |if_match: &str| {
+        let headers = [("x-csrf-token", console.csrf_token.as_str()), ("if-match", if_match)];
         console.send("PUT", &path, &headers, &persona("Eve")).await
     };
 
-    assert_eq!(update(&tag).await.status, 200);
-    for stale in [tag.as_str(), "\"x\"", "W/\"1\"", "nonsense"] {
-        assert_eq!(update(stale).await.refusal(), (412, "precondition_failed"), "{stale}");
+    assert_eq!(update(etag).await.status, 200);
+
+    // The update has changed the tag.
+    for stale_tag in [etag, "\"x\"", "W/\"1\"", "nonsense"] {
+        assert_eq!(update(stale_tag).await.refusal(), (412, "precondition_failed"), "{stale_tag}");
     }
     assert_eq!(update("*").await.status, 200);
 }
@@ -128,6 +145,8 @@ async fn a_stale_update_is_refused(database: TestDatabase) {
 async fn refusals_name_their_reason(database: TestDatabase) {
     let (_app, _, console) = administrator(TestConfig::on(database)).await;
     let path = create_persona(&console, "Ada").await;
+    let groups = format!("{path}/groups");
+    let plugins = format!("{path}/plugins");
     let unknown_id = Uuid::now_v7();
 
     for (method, path, body, field) in [
@@ -135,10 +154,10 @@ async fn refusals_name_their_reason(database: TestDatabase) {
         ("POST", PERSONAS, json!({ "name": "x" }), "systemPrompt"),
         ("PUT", &path, json!({ "name": "x", "systemPrompt": "x", "toolScope": 7 }), "toolScope"),
         ("PUT", &path, json!({ "name": 5, "systemPrompt": "x" }), "name"),
-        ("PUT", &format!("{path}/groups"), json!({ "groupIds": [unknown_id] }), "groupIds"),
-        ("PUT", &format!("{path}/groups"), json!({ "groupIds": ["5"] }), "groupIds[0]"),
-        ("PUT", &format!("{path}/groups"), json!({}), "groupIds"),
-        ("PUT", &format!("{path}/plugins"), json!({ "pluginIds": [unknown_id] }), "pluginIds"),
+        ("PUT", &groups, json!({ "groupIds": [unknown_id] }), "groupIds"),
+        ("PUT", &groups, json!({ "groupIds": ["5"] }), "groupIds[0]"),
+        ("PUT", &groups, json!({}), "groupIds"),
+        ("PUT", &plugins, json!({ "pluginIds": [unknown_id] }), "pluginIds"),
     ] {
         let response = console.write(method, path, body).await;
         assert_eq!(response.refusal(), (400, "validation_failed"), "{}", response.text());
@@ -149,14 +168,15 @@ async fn refusals_name_their_reason(database: TestDatabase) {
 async fn a_full_group_gets_no_more_personas(database: TestDatabase) {
     let (app, _, console) = administrator(TestConfig::on(database)).await;
     app.admin("group set default quota.ManagedPersonas=1").await.expect("a quota");
-    let first_id = create_persona(&console, "A").await;
-    let second_id = create_persona(&console, "B").await;
+    let first_persona = create_persona(&console, "A").await;
+    let second_persona = create_persona(&console, "B").await;
+    assert_eq!(assign(&console, &first_persona, &[DEFAULT_GROUP]).await.status, 200);
 
-    assert_eq!(assign(&console, &first_id, &[DEFAULT_GROUP]).await.status, 200);
-    let full_response = assign(&console, &second_id, &[DEFAULT_GROUP]).await;
-    assert_eq!(full_response.refusal(), (409, "quota_exceeded"));
-    assert_eq!(full_response.body["limit"], 1);
-    assert_eq!(full_response.body["resource"], "managed_personas");
-    console.write("DELETE", &first_id, Value::Null).await;
-    assert_eq!(assign(&console, &second_id, &[DEFAULT_GROUP]).await.status, 200);
+    let full_group_response = assign(&console, &second_persona, &[DEFAULT_GROUP]).await;
+    assert_eq!(full_group_response.refusal(), (409, "quota_exceeded"));
+    assert_eq!(full_group_response.body["limit"], 1);
+    assert_eq!(full_group_response.body["resource"], "managed_personas");
+
+    console.write("DELETE", &first_persona, Value::Null).await;
+    assert_eq!(assign(&console, &second_persona, &[DEFAULT_GROUP]).await.status, 200);
 }
