@@ -1,21 +1,33 @@
-//! Areas of settings.
+//! Areas of settings: the subjects by which the console lists them.
 
 use crate::ui::Text;
 
 /// Settings about one subject.
 pub(super) struct SettingArea {
-    /// Id of its section, and its name in the query.
+    /// Id of its section on the page, and value of the query parameter `area`.
     pub(super) id: &'static str,
     pub(super) title: Text,
-    /// First parts of the keys; none in the area of all others.
+    /// Sections of the configuration that belong to it; `Smtp` has the key `Smtp:Host`. An
+    /// empty list stands for all sections that no other area names.
     sections: &'static [&'static str],
+}
+
+impl SettingArea {
+    /// Returns whether a setting is in this area.
+    pub(super) fn contains(&self, key: &str) -> bool {
+        let section = key.split(':').next().unwrap_or_default();
+        if self.sections.is_empty() {
+            return !AREAS.iter().any(|area| area.sections.contains(&section));
+        }
+        self.sections.contains(&section)
+    }
 }
 
 const fn area(id: &'static str, title: Text, sections: &'static [&'static str]) -> SettingArea {
     SettingArea { id, title, sections }
 }
 
-/// Areas in the order of the list.
+/// All areas, in the order in which the console lists them.
 pub(super) static AREAS: [SettingArea; 11] = [
     area(
         "accounts",
@@ -53,14 +65,3 @@ pub(super) static AREAS: [SettingArea; 11] = [
     ),
     area("other", Text::new("Other settings", "Weitere Einstellungen"), &[]),
 ];
-
-impl SettingArea {
-    /// Returns whether a setting is in this area.
-    pub(super) fn contains(&self, key: &str) -> bool {
-        let section = key.split(':').next().unwrap_or_default();
-        if self.sections.is_empty() {
-            return !AREAS.iter().any(|it| it.sections.contains(&section));
-        }
-        self.sections.contains(&section)
-    }
-}
