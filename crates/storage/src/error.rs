@@ -1,5 +1,8 @@
-//! Errors of databases: of connection strings, connections, statements and
-//! migrations.
+//! Errors of databases.
+//!
+//! Callers get a [`DbError`] from a statement. The server gets the others: a [`TargetError`] when
+//! it parses its settings, a [`StartupError`] when it starts, and a [`ReadinessError`] when a
+//! probe asks for its state.
 
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -10,16 +13,16 @@ use diesel::result::DatabaseErrorKind;
 use diesel_async::pooled_connection::deadpool::PoolError;
 use pia_kernel::Unavailable;
 
-/// Reasons why the database did not answer.
+/// Reasons why a read or a write failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DbError {
-    /// The pool had no connection to give.
+    /// No connection became free in time, or none could be opened.
     #[error("no connection is available")]
     Pool(#[from] PoolError),
     /// A statement failed.
     #[error("query failed")]
     Query(#[from] diesel::result::Error),
-    /// A column has a value that this version does not know.
+    /// A column has a value that this version does not know. Names the column.
     #[error("`{0}` has an unknown value")]
     Unreadable(&'static str),
     /// No master key is configured.
@@ -28,10 +31,10 @@ pub enum DbError {
     /// A secret could not be sealed.
     #[error(transparent)]
     Sealing(#[from] Unavailable),
-    /// The batch that it was part of failed.
+    /// The batch of writes that contained this one failed; all of them share its error.
     #[error("the batch that it was written with failed")]
     Batch(#[source] Arc<DbError>),
-    /// Task that should have written it has ended.
+    /// The task that should have executed the statement has ended.
     #[error("it was abandoned")]
     Abandoned,
 }
@@ -59,13 +62,13 @@ impl From<DbError> for Unavailable {
 /// Reasons why this server should get no requests now.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadinessError {
-    /// Database did not answer in time.
+    /// The database did not answer within this time.
     #[error("the database did not answer within {} ms", .0.as_millis())]
     Silent(Duration),
-    /// Database is unreachable or failing.
+    /// The database is unreachable or failing.
     #[error("the database is unavailable")]
     Away(#[source] DbError),
-    /// Tables are older than this version needs.
+    /// The tables are older than this version needs. Names the pending migrations.
     #[error("migrations are pending: {}", .0.join(", "))]
     Pending(Vec<String>),
 }
@@ -76,10 +79,10 @@ pub enum OpenDatabaseError {
     /// The file's folder does not exist; it is never created.
     #[error("the folder `{}` does not exist", .0.display())]
     NoFolder(PathBuf),
-    /// The file cannot be written or created, or is no database.
+    /// The file cannot be written or created, or is no database; with the reason.
     #[error("the file `{}` cannot be used: {}", .0.display(), .1)]
     File(PathBuf, String),
-    /// The file named by `sslrootcert` is unusable.
+    /// The file named by `sslrootcert` is unusable; with the reason.
     #[error("the root certificates in `{}` cannot be used: {}", .0.display(), .1)]
     Roots(PathBuf, String),
     /// The root certificates of this machine are unusable.
@@ -99,12 +102,12 @@ impl OpenDatabaseError {
     }
 }
 
-/// Reasons why the server cannot start with its database. Printed with the code
-/// by which operators look it up.
+/// Reasons why the server cannot start with its database. Each message begins with a code by
+/// which operators look it up.
 #[derive(Debug, thiserror::Error)]
 pub enum StartupError {
     /// The tables are older than this version needs, and no role that may change
-    /// them is configured.
+    /// them is configured. Names the pending migrations.
     #[error(
         "SVC-DB-001: migrations are pending ({}); run with --migrate-only, or set \
          Database:MigrationConnectionString",
@@ -118,23 +121,23 @@ pub enum StartupError {
     /// none is applied.
     #[error("SVC-DB-003: the database cannot be migrated: {0}")]
     Migration(String),
-    /// Role of requests is not subject to row-level security.
+    /// The role of requests is not subject to row-level security; with the reason.
     #[error(
         "SVC-DB-004: Database:MaintenanceConnectionString restricts requests to the rows of \
          their user, but the role of Database:ConnectionString {0}"
     )]
     RequestRole(&'static str),
-    /// Tables are not restricted yet.
+    /// Row-level security is not enabled for these tables yet.
     #[error(
         "SVC-DB-005: row-level security is off ({}); run with --migrate-only and \
          Database:MaintenanceConnectionString",
         .0.join(", ")
     )]
     Unrestricted(Vec<String>),
-    /// Role for maintenance does not see the rows of all users.
+    /// The role of maintenance does not see the rows of all users.
     #[error("SVC-DB-006: the role of Database:MaintenanceConnectionString needs BYPASSRLS")]
     MaintenanceRole,
-    /// Tables are restricted, and nothing would see the rows of all users.
+    /// Row-level security is enabled, and no role would see the rows of all users.
     #[error(
         "SVC-DB-007: row-level security is on; set Database:MaintenanceConnectionString, or run \
          with --migrate-only without it to switch row-level security off"
@@ -148,22 +151,22 @@ impl StartupError {
     }
 }
 
-/// Errors of a connection string. They quote only the names of known settings,
+/// Errors of a connection string. Messages quote only the names of known settings,
 /// since any other part may be a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// Connection string is empty.
+    /// The string is empty.
     #[error("the connection string is empty")]
     Empty,
-    /// Connection string exceeds 8 KiB.
+    /// The string exceeds 8 KiB.
     #[error("the connection string is too long")]
     TooLong,
-    /// Connection string cannot be parsed.
+    /// The string cannot be parsed.
     #[error(
         "the connection string is neither a URL nor `key=value` pairs between spaces or semicolons"
     )]
     Form,
-    /// Connection string is for another provider, or for one that is not built in.
+    /// The string is for a provider other than this one, which is configured.
     #[error("the connection string is not one for the provider `{0}`")]
     OtherProvider(&'static str),
     /// A setting is unknown. Settings are counted from one; in a URL from its
@@ -176,10 +179,11 @@ pub enum TargetError {
     /// A required setting is missing.
     #[error("the connection string has no `{0}`")]
     Missing(&'static str),
-    /// Database is in memory, where every connection would have its own.
+    /// The database is in memory, where every connection would have its own.
     #[error("a database in memory cannot be used; name a file")]
     Memory,
-    /// Public authorities certify names, so the server's name must be verified.
+    /// Any public authority is trusted, but the server's name is not verified. Every owner of a
+    /// public certificate could pose as the server.
     #[error("`sslrootcert=system` needs `sslmode=verify-full`")]
     SystemRootsUnnamed,
 }
