@@ -2,6 +2,8 @@
 
 mod attention;
 
+use std::cmp::Reverse;
+
 use futures_util::future::{try_join, try_join3};
 use pia_identity::Role;
 use pia_policy::GroupEntry;
@@ -17,7 +19,7 @@ use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Cell, Section, Text, View, format};
 
 /// Number of groups in the chart.
-const MAX_BARS: usize = 30;
+const MAX_BARS: usize = 10;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![page_for(ALL_ROLES, "/admin", |it| it.to(show))]
@@ -67,7 +69,7 @@ async fn numbers_section(page: &PageContext, groups: &[GroupEntry]) -> Result<Se
     ]))
 }
 
-/// Returns the chart of the first groups, with a link to the list if there are more.
+/// Returns the chart of the largest groups, with a link to the list if there are more.
 fn members_section(page: &PageContext, groups: &[GroupEntry]) -> Section {
     let chart = SectionPart::Chart(members_chart(page, groups));
     let section = Section::new("members", "").part(chart);
@@ -84,11 +86,13 @@ fn members_chart(page: &PageContext, groups: &[GroupEntry]) -> Chart {
         let name = it.group.name.as_str().to_owned();
         ChartBar::new(name, format::number(page.language, it.members), it.members)
     };
+    let mut largest_first: Vec<_> = groups.iter().collect();
+    largest_first.sort_by_key(|it| Reverse(it.members));
     Chart {
         title: page.t(MEMBERS).to_owned(),
         numbers_label: page.t(common::AS_TABLE).to_owned(),
         label_heading: page.t(GROUP).to_owned(),
-        bars: groups.iter().take(MAX_BARS).map(bar).collect(),
+        bars: largest_first.into_iter().take(MAX_BARS).map(bar).collect(),
     }
 }
 
