@@ -136,6 +136,11 @@ impl Cell {
         self.text.contains('@') && !self.text.contains(char::is_whitespace)
     }
 
+    /// Returns whether it is a time of a day.
+    pub(crate) fn is_time(&self) -> bool {
+        self.text.ends_with(" UTC")
+    }
+
     /// Sets the second line.
     pub(crate) fn detail(self, detail: impl Into<String>) -> Self {
         Self { detail: detail.into(), ..self }

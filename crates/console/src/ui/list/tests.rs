@@ -184,6 +184,20 @@ fn each_element_of_a_table_has_its_role() {
 }
 
 #[test]
+fn cells_with_an_address_or_a_time_have_the_class_that_gives_them_room() {
+    let time = "26 Nov 2026, 09:42 UTC";
+    let rows = vec![row("ada@example.org", 20), row("Ask @ada", 9), row(time, 3)];
+
+    let html = render(list("", rows));
+
+    for (class, text) in [("address", "ada@example.org"), ("time", time)] {
+        let start = format!("<td role=\"cell\" class=\"{class}\"");
+        assert_eq!(html.matches(&start).count(), 1, "{html}");
+        assert!(html.contains(&format!("{start} data-label=\"Name\">{text}")), "{html}");
+    }
+}
+
+#[test]
 fn texts_of_the_query_are_escaped_in_links() {
     let rows = (0..60).map(|it| row(&format!("\"><b>{it}"), it)).collect();
     let html = render(list("search=%22%3E%3Cb%3E&sort=name", rows));
