@@ -8,7 +8,7 @@ use super::security::{self, links};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::routes::pages::{account_form, account_page};
-use crate::ui::view::SectionPart;
+use crate::ui::view::{Link, SectionPart};
 use crate::ui::{Form, Section, Text, View};
 
 pub(super) fn routes() -> Vec<Route> {
@@ -59,15 +59,15 @@ fn form_view(page: &PageContext, proofs: OwnerProofs) -> View {
 /// Returns the page with new codes, which are displayed once.
 pub(super) fn codes_view(page: &PageContext, codes: &RecoveryCodes) -> View {
     let lines: Vec<&str> = codes.0.iter().map(|it| it.expose().as_str()).collect();
-    let mut next = vec![(SAVED, security::PATH)];
-    if page.caller.role == Role::Admin {
-        next.push((FIRST_STEPS, "admin/first-steps"));
-    }
+    let saved = Link { label: page.t(SAVED).to_owned(), path: security::PATH.to_owned() };
 
-    let section = Section::new("codes", page.t(CODES))
+    let mut section = Section::new("codes", "")
         .intro(page.t(STORE))
         .part(SectionPart::Secret(page.t(CODES).to_owned(), lines.join("\n")))
-        .part(links(page, &next));
+        .part(SectionPart::Next(saved));
+    if page.caller.role == Role::Admin {
+        section = section.part(links(page, &[(FIRST_STEPS, "admin/first-steps")]));
+    }
 
     View::new(page.t(CODES_TITLE))
         .below(page.t(security::TITLE), security::PATH)

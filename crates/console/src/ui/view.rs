@@ -79,6 +79,8 @@ pub(crate) enum SectionPart {
     /// Picture as a `data:` URI, with its alternative text.
     Picture(String, String),
     Links(Vec<Link>),
+    /// Link to the next step, as a button.
+    Next(Link),
     /// Choice of one of several forms of the page, with its label.
     Tabs(String, Vec<Tab>),
     /// Search without a table.

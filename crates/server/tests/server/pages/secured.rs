@@ -82,6 +82,7 @@ async fn an_authenticator_app_and_a_passkey_are_set_up_within_a_minute_and_sign_
     browser.click_on(".beside a[href$='account/security']").await;
     set_up_app(&browser).await;
     let codes = browser.text_of("#codes").await;
+    browser.find("#codes a.button[href$='account/security']").await;
     create_passkey(&browser).await;
     let duration = start.elapsed();
 
