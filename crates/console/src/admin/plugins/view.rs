@@ -51,7 +51,7 @@ fn entry_row(page: &PageContext, PluginEntry { plugin, group_count }: &PluginEnt
     let detail = if plugin.is_built_in { page.t(BUILT_IN) } else { "" };
 
     let groups = if plugin.is_built_in {
-        Cell::default()
+        Cell::number("")
     } else {
         Cell::number(format::number(page.language, *group_count)).sort_value(*group_count)
     };
