@@ -316,17 +316,21 @@ async fn calls_of_today_are_charted_by_hour(database: TestDatabase) {
     let hours = console.get("/api/admin/usage/hours").await.body;
 
     assert!(!overview_before.contains("by hour"), "{overview_before}");
-    for figure in ["People", "Calls", "Credits", "Average response time", "Errors"] {
-        let title = format!("<figcaption>{figure} today, by hour</figcaption>");
+    let figures = ["People", "Calls", "Credits", "Average response time", "Errors"];
+    for figure in figures {
+        let title = format!("<figcaption>{figure} today, by hour (UTC)</figcaption>");
         assert!(overview.contains(&title), "{title}: {overview}");
     }
+    let cells = overview.split("data-label=\"Metric\">").skip(1);
+    let names: Vec<_> = cells.filter_map(|it| it.split('<').next()).collect();
+    assert_eq!(names, figures, "{overview}");
     let hour = now.micros() / 3_600_000_000 % 24;
     let index = usize::try_from(hour).expect("an hour");
     let sums = ["hour", "calls", "users", "failed"].map(|it| hours[index][it].as_i64());
     assert_eq!(hours.as_array().map(Vec::len), Some(24), "{hours}");
     assert_eq!(sums, [Some(hour), Some(2), Some(1), Some(0)], "{hours}");
     for (title, number) in [("People", 1), ("Calls", 2), ("Errors", 0)] {
-        let table = overview.split(&format!("{title} today, by hour</th>")).nth(1);
+        let table = overview.split(&format!("{title} today, by hour (UTC)</th>")).nth(1);
         let row = format!("<td>{hour:02}:00</td><td class=\"number\">{number}</td>");
         let rows = table.and_then(|it| it.split("</table>").next()).unwrap_or_default();
         assert!(rows.contains(&row), "{row}: {rows}");

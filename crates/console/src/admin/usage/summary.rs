@@ -207,13 +207,13 @@ fn figures_table(page: &PageContext, today: &PeriodFigures, month: &PeriodFigure
         caption: page.t(TITLE).to_owned(),
         columns: [FIGURE, TODAY, MONTH].map(|it| page.t(it).to_owned()).into(),
         rows: vec![
+            row(PEOPLE, |page, it| format::number(page.language, it.people)),
             row(CALLS, |page, it| format::number(page.language, it.totals.calls)),
-            row(ERRORS, |page, it| format::number(page.language, it.totals.details.failed)),
             row(CREDITS, |page, it| format::number(page.language, it.totals.spent.rounded_up())),
             row(RESPONSE_TIME, |page, it| {
                 Figure::response_time(page, it.totals.details.mean_millis()).text
             }),
-            row(PEOPLE, |page, it| format::number(page.language, it.people)),
+            row(ERRORS, |page, it| format::number(page.language, it.totals.details.failed)),
         ],
         ..Table::default()
     }
@@ -250,14 +250,14 @@ const BY_DAY: ChartTexts = ChartTexts {
 };
 const BY_HOUR: ChartTexts = ChartTexts {
     label: Text::new("Hour (UTC)", "Stunde (UTC)"),
-    people: Text::new("People today, by hour", "Personen heute je Stunde"),
-    calls: Text::new("Calls today, by hour", "Aufrufe heute je Stunde"),
-    credits: Text::new("Credits today, by hour", "Credits heute je Stunde"),
+    people: Text::new("People today, by hour (UTC)", "Personen heute je Stunde (UTC)"),
+    calls: Text::new("Calls today, by hour (UTC)", "Aufrufe heute je Stunde (UTC)"),
+    credits: Text::new("Credits today, by hour (UTC)", "Credits heute je Stunde (UTC)"),
     response_time: Text::new(
-        "Average response time today, by hour",
-        "Durchschnittliche Antwortzeit heute je Stunde",
+        "Average response time today, by hour (UTC)",
+        "Durchschnittliche Antwortzeit heute je Stunde (UTC)",
     ),
-    errors: Text::new("Errors today, by hour", "Fehler heute je Stunde"),
+    errors: Text::new("Errors today, by hour (UTC)", "Fehler heute je Stunde (UTC)"),
 };
 const MORE: Text =
     Text::new("Usage by person, group and model", "Nutzung nach Person, Gruppe und Modell");
