@@ -84,7 +84,7 @@ fn connector_row(page: &PageContext, connector: &Connector, pods: u64, groups: &
     Row::new(vec![
         Cell::link(connector.name.as_str(), format!("admin/connectors/{}", connector.id)),
         kind_cell(page, connector),
-        Cell::text(groups.of(page.language, &connector.groups)),
+        Cell::text(groups.of(&connector.groups)),
         status.sort_value(pods),
         token_cell(page, connector),
     ])

@@ -31,6 +31,7 @@ const REMOVED: &str = "removedGroup";
 
 /// Names of all groups, in order.
 pub(super) struct GroupNames {
+    language: Language,
     groups: Vec<(GroupId, String)>,
     positions: HashMap<GroupId, usize>,
 }
@@ -48,18 +49,19 @@ impl GroupNames {
     /// Loads the names.
     pub(super) async fn load(page: &PageContext) -> Result<Self, ApiError> {
         let groups = page.run(|api| async move { api.groups.names().await }).await?;
-        Ok(Self::new(groups))
+        Ok(Self::new(page.language, groups))
     }
 
-    fn new(groups: Vec<(GroupId, String)>) -> Self {
+    fn new(language: Language, groups: Vec<(GroupId, String)>) -> Self {
         let positions = groups.iter().enumerate().map(|(position, it)| (it.0, position)).collect();
-        Self { groups, positions }
+        Self { language, groups, positions }
     }
 
     /// Removes groups that cannot be chosen.
     pub(super) fn without(self, groups: &[GroupId]) -> Self {
         let removed: HashSet<_> = groups.iter().collect();
-        Self::new(self.groups.into_iter().filter(|it| !removed.contains(&it.0)).collect())
+        let others = self.groups.into_iter().filter(|it| !removed.contains(&it.0));
+        Self::new(self.language, others.collect())
     }
 
     /// Returns whether there is no group to choose.
@@ -68,13 +70,13 @@ impl GroupNames {
     }
 
     /// Returns the names of the first of these groups and the number of the others, in one line.
-    pub(super) fn of(&self, language: Language, groups: &[GroupId]) -> String {
+    pub(super) fn of(&self, groups: &[GroupId]) -> String {
         let names: Vec<_> = self.in_order(groups).into_iter().map(|it| self.name(it)).collect();
         let (first_names, others) = names.split_at(names.len().min(MAX_NAMES));
         let line = first_names.join(", ");
         match others.len() {
             0 => line,
-            count => AND_MORE.fill(language, &[&line, &format::number(language, count as u64)]),
+            count => AND_MORE.fill(self.language, &[&line, &self.number(count)]),
         }
     }
 
@@ -168,7 +170,12 @@ impl GroupNames {
     /// Returns the field in which the name of a group is typed.
     fn input(&self, name: &str, label: &str, value: &str) -> Field {
         let suggestions = self.groups.iter().take(MAX_OPTIONS).map(|it| it.1.clone());
-        Field::text(name, label, value).suggestions(suggestions.collect())
+        let hint = SEARCH.fill(self.language, &[&self.number(self.groups.len())]);
+        Field::text(name, label, value).hint(hint).suggestions(suggestions.collect())
+    }
+
+    fn number(&self, count: usize) -> String {
+        format::number(self.language, count as u64)
     }
 }
 
@@ -247,6 +254,8 @@ pub(super) const UNKNOWN_GROUP: Text =
 const GROUP: Text = Text::new("Group", "Gruppe");
 const AND_MORE: Text = Text::new("{} and {} more", "{} und {} weitere");
 const NO_GROUPS: Text = Text::new("No groups yet.", "Noch keine Gruppen.");
+const SEARCH: Text =
+    Text::new("Type to search {} groups.", "Tippen, um {} Gruppen zu durchsuchen.");
 const ADD: Text = Text::new("Add group", "Gruppe hinzufügen");
 const REMOVE: Text = Text::new("Remove", "Entfernen");
 
@@ -258,7 +267,7 @@ mod tests {
     fn groups(count: usize) -> GroupNames {
         let group =
             |number: usize| (GroupId(Uuid::from_u128(number as u128)), format!("Team {number}"));
-        GroupNames::new((1..=count).map(group).collect())
+        GroupNames::new(Language::De, (1..=count).map(group).collect())
     }
 
     #[test]
@@ -285,6 +294,7 @@ mod tests {
             let FieldControl::Input { value, .. } = &field.control else { panic!("no input") };
             assert_eq!(value, expected);
             assert_eq!(field.suggestions.len(), MAX_OPTIONS);
+            assert_eq!(field.hint, "Tippen, um 10.000 Gruppen zu durchsuchen.");
             assert!(field.is_required);
         }
     }
@@ -294,15 +304,14 @@ mod tests {
         let all = groups(12);
         let ids: Vec<_> = all.groups.iter().map(|it| it.0).collect();
 
-        assert!(all.of(Language::En, &ids).ends_with(", Team 9, Team 10 and 2 more"));
-        assert!(all.of(Language::De, &ids).ends_with(", Team 10 und 2 weitere"));
-        assert!(all.of(Language::De, &ids[..10]).ends_with(", Team 10"));
+        assert!(all.of(&ids).ends_with(", Team 9, Team 10 und 2 weitere"));
+        assert!(all.of(&ids[..10]).ends_with(", Team 10"));
     }
 
     #[test]
     fn granted_groups_are_named_in_the_order_of_all() {
         let ids = [3, 9, 1].map(|it| GroupId(Uuid::from_u128(it)));
 
-        assert_eq!(groups(3).of(Language::En, &ids), "Team 1, Team 3");
+        assert_eq!(groups(3).of(&ids), "Team 1, Team 3");
     }
 }

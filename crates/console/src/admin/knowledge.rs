@@ -179,7 +179,7 @@ fn admin_row(page: &PageContext, entry: &KnowledgeBaseEntry, groups: &GroupNames
     let cells = vec![
         name_cell(entry),
         Cell::text(groups.name(entry.base.owner)),
-        Cell::text(groups.of(page.language, &entry.shared_with)),
+        Cell::text(groups.of(&entry.shared_with)),
         documents_cell(page, entry),
         day_cell(page, entry.base.created_at),
     ];

@@ -75,7 +75,7 @@ fn operator_row(page: &PageContext, operator: &Operator, groups: &GroupNames) ->
             .detail(page.t(skill_form::mode_text(operator.skill.mode))),
         Cell::number(format::number(page.language, steps)).sort_value(steps),
         Cell::text(page.t(origin_text(operator))),
-        Cell::text(groups.of(page.language, &operator.groups)),
+        Cell::text(groups.of(&operator.groups)),
         status_cell(page, operator),
     ])
     .key(operator.id.to_string())

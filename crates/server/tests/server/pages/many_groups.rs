@@ -43,6 +43,7 @@ async fn a_user_is_moved_to_one_of_many_groups_by_its_name() {
     let unlisted = ada.get("/admin/users?group=Team+X").await;
 
     assert!(before.contains("list=\"group-group-list\""), "{before}");
+    assert!(before.contains("Type to search "), "{before}");
     assert!(before.contains("value=\"Default\""), "{before}");
     assert!((200..300).contains(&count_options(&before)), "{before}");
     assert_eq!((unknown.status, empty.status), (400, 400), "{}", unknown.text());
