@@ -14,6 +14,7 @@ mod budget;
 mod clock;
 mod domain;
 mod error;
+mod group_selection;
 mod id;
 mod language;
 mod lifecycle;
@@ -38,6 +39,7 @@ pub use budget::{BudgetPeriod, CreditLimits};
 pub use clock::{Clock, SystemClock};
 pub use domain::ascii_domain;
 pub use error::Unavailable;
+pub use group_selection::GroupSelection;
 pub use id::{
     ApiKeyId, AppPasswordId, AssignmentId, CertificateId, ClientPolicyId, ConnectorId, DocumentId,
     FeedbackId, GroupId, InvitationId, KnowledgeBaseId, MailId, OperatorId, PasskeyId, PersonaId,

@@ -22,7 +22,7 @@ use crate::pools::{AsyncPostgres, AsyncSqlite};
 use crate::schema::accounts;
 use crate::sql_types::DbUid;
 
-pub use bindings::{ids_without, with_ids};
+pub use bindings::{ids_without, selected_ids, with_ids};
 pub use identity::{AuditIdentity, AuditPart};
 pub use rows::EffectRows;
 pub use stored_email::StoredEmail;

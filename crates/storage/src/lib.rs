@@ -55,7 +55,8 @@ pub use connect::{DatabaseOptions, Synchronous};
 pub use cte_batch::CteBatch;
 pub use db::Database;
 pub use effects::{
-    AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects, ids_without, with_ids,
+    AuditIdentity, AuditPart, EffectRows, StoredEmail, WriteEffects, ids_without, selected_ids,
+    with_ids,
 };
 pub use error::{DbError, OpenDatabaseError, ReadinessError, StartupError, TargetError};
 pub use knowledge_scope::{BaseBinding, CheckBaseQuota, ExceededBases};

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use pia_kernel::SideEffects;
+use pia_kernel::{GroupId, GroupSelection, SideEffects};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -20,6 +20,13 @@ pub fn with_ids(
     after: &[DbUid],
 ) -> SideEffects {
     effects.with_changes(Some(&ids_or_count(name, before)), Some(&ids_or_count(name, after)))
+}
+
+/// Returns the ids of the groups after a selection, each once. `before` are those that the
+/// transaction read after it had locked what is granted.
+pub fn selected_ids(selection: &GroupSelection, before: &[DbUid]) -> Vec<DbUid> {
+    let before: Vec<_> = before.iter().map(|it| GroupId(it.0)).collect();
+    selection.applied_to(&before).into_iter().map(|it| DbUid(it.0)).collect()
 }
 
 /// Returns those of the ids that the others do not contain, in order.
