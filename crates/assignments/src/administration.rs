@@ -5,8 +5,8 @@
 use std::sync::Arc;
 
 use pia_kernel::{
-    AssignmentId, Clock, Cursor, GroupId, OperatorId, Page, PageRequest, SideEffects, TimeOrder,
-    Timestamp, Unavailable, UserId, utf16_len,
+    AssignmentId, Clock, Cursor, GroupSelection, OperatorId, Page, PageRequest, SideEffects,
+    TimeOrder, Timestamp, Unavailable, UserId, utf16_len,
 };
 
 use crate::assignment::Assignment;
@@ -184,12 +184,12 @@ impl AssignmentAdministration {
         check_outcome(self.operators.update(id, update, effects).await?)
     }
 
-    /// Replaces the groups that an operator is granted to.
+    /// Grants an operator to the selected groups.
     pub async fn grant(
         &self,
         by: Option<UserId>,
         id: OperatorId,
-        groups: Vec<GroupId>,
+        groups: GroupSelection,
     ) -> Result<(), OperatorError> {
         let effects = self.effects(by, object(id), "Operator.GroupsUpdated");
         check_outcome(self.operators.grant(id, groups, effects).await?)

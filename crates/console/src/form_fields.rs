@@ -102,7 +102,9 @@ impl FormFields {
         Err(ApiError::refused(StatusCode::PRECONDITION_FAILED, "precondition_failed", message))
     }
 
-    fn original(&self, name: &str) -> Option<&str> {
+    /// Returns the original value of a field, if the form has it; of check boxes all, separated
+    /// by spaces.
+    pub(crate) fn original(&self, name: &str) -> Option<&str> {
         let name = original_name(name);
         self.0.iter().find(|it| it.0 == name).map(|it| it.1.as_str())
     }

@@ -12,11 +12,11 @@ use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
 use pia_assignments::{Operator, OperatorChangeOutcome, OperatorStore, OperatorUpdate, Skill};
-use pia_kernel::{GroupId, OperatorId, SideEffects, Unavailable, UserId};
+use pia_kernel::{GroupId, GroupSelection, OperatorId, SideEffects, Unavailable, UserId};
 use pia_storage::schema::{accounts, operator_groups, operators, user_groups};
 use pia_storage::{
     Database, DbError, DbInstant, DbUid, WriteEffects, connection_trait, ids_without, in_tx,
-    lock_row, on_conn, with_ids,
+    lock_row, on_conn, selected_ids, with_ids,
 };
 use serde_json::{Value, json};
 
@@ -275,11 +275,10 @@ impl OperatorStore for SqlOperators {
     async fn grant(
         &self,
         id: OperatorId,
-        groups: Vec<GroupId>,
+        groups: GroupSelection,
         effects: SideEffects,
     ) -> Result<OperatorChangeOutcome, Unavailable> {
         let row_id = DbUid(id.0);
-        let ids = groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
         let granted_groups = operator_groups::table
             .filter(operator_groups::operator_id.eq(row_id))
             .select(operator_groups::group_id);
@@ -290,6 +289,7 @@ impl OperatorStore for SqlOperators {
             }
 
             let before: Vec<DbUid> = granted_groups.load(conn).await?;
+            let ids = selected_ids(&groups, &before);
             if !conn.put_groups(row_id, &ids).await? {
                 return Ok(OperatorChangeOutcome::UnknownGroup);
             }

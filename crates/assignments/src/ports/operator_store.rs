@@ -1,7 +1,7 @@
 //! Store of operators.
 
 use async_trait::async_trait;
-use pia_kernel::{GroupId, OperatorId, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{GroupSelection, OperatorId, SideEffects, Timestamp, Unavailable, UserId};
 
 use crate::operator::Operator;
 use crate::skill::Skill;
@@ -35,11 +35,11 @@ pub trait OperatorStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<OperatorChangeOutcome, Unavailable>;
 
-    /// Replaces the groups that an operator is granted to.
+    /// Grants an operator to the selected groups. Of concurrent changes none is lost.
     async fn grant(
         &self,
         id: OperatorId,
-        groups: Vec<GroupId>,
+        groups: GroupSelection,
         effects: SideEffects,
     ) -> Result<OperatorChangeOutcome, Unavailable>;
 

@@ -17,7 +17,9 @@ use pia_assignments::{
     WorkerId, WorkflowEngine,
 };
 use pia_identity::DEFAULT_GROUP;
-use pia_kernel::{AssignmentId, Clock, LiveSetting, SideEffects, SystemClock, Unavailable, UserId};
+use pia_kernel::{
+    AssignmentId, Clock, GroupSelection, LiveSetting, SideEffects, SystemClock, Unavailable, UserId,
+};
 use pia_sealing::Sealer;
 use pia_storage::schema::accounts;
 use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
@@ -83,7 +85,8 @@ impl Plane {
         administration.put_built_in().await?;
 
         for operator in operators.list().await? {
-            operators.grant(operator.id, vec![DEFAULT_GROUP], SideEffects::default()).await?;
+            let groups = GroupSelection::Exactly(vec![DEFAULT_GROUP]);
+            operators.grant(operator.id, groups, SideEffects::default()).await?;
         }
 
         let assignments = Assignments {

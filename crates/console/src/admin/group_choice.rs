@@ -1,12 +1,12 @@
 //! Groups that a form chooses, or that something is granted to.
 //!
 //! Forms offer up to `MAX_OPTIONS` groups in a selection or as check boxes. Where there are
-//! more, their names are typed instead, and granted groups are listed by page. `typed_group` and
-//! `typed_groups` parse both.
+//! more, their names are typed instead, and granted groups are listed by page. `typed_group`,
+//! `typed_groups` and `typed_selection` parse both.
 
 use std::collections::{HashMap, HashSet};
 
-use pia_kernel::{GroupId, Language};
+use pia_kernel::{GroupId, GroupSelection, Language};
 use pia_policy::GroupError;
 use pia_web::ApiError;
 use uuid::Uuid;
@@ -118,7 +118,8 @@ impl GroupNames {
         let section = Section::new("groups", page.t(title)).intro(page.t(intro));
         if self.has_options() {
             let checks = self.checks(page.t(title), granted);
-            return section.form(Form::new(path, page.t(common::SAVE)).field(checks));
+            let form = Form::new(path, page.t(common::SAVE)).field(checks);
+            return section.form(form.with_originals());
         }
 
         let groups = self.in_order(granted).into_iter();
@@ -214,6 +215,36 @@ pub(super) async fn typed_groups(
     Ok(groups)
 }
 
+/// Returns what a form changes about granted groups: the group that it adds or removes, or the
+/// boxes that differ from their original state. Other groups stay, as another form may have
+/// granted them meanwhile.
+pub(super) async fn typed_selection(
+    page: &PageContext,
+    form: &FormFields,
+) -> Result<GroupSelection, ApiError> {
+    if form.all(REMOVED).next().is_some() {
+        let removed =
+            parse_group(form.text(REMOVED)).ok_or_else(|| unknown_group(page, REMOVED))?;
+        return Ok(GroupSelection::Changed { added: Vec::new(), removed: vec![removed] });
+    }
+    if form.all(ADDED).next().is_some() {
+        let group = typed_group(page, form, ADDED).await?;
+        let added = group.ok_or_else(|| unknown_group(page, ADDED))?;
+        return Ok(GroupSelection::Changed { added: vec![added], removed: Vec::new() });
+    }
+
+    let checked = checked_groups(form);
+    let Some(original) = form.original(CHECKED) else {
+        return Ok(GroupSelection::Exactly(checked));
+    };
+    let original: Vec<_> = original.split(' ').filter_map(parse_group).collect();
+
+    Ok(GroupSelection::Changed {
+        added: groups_without(&checked, &original),
+        removed: groups_without(&original, &checked),
+    })
+}
+
 /// Finds a group by its name, in any case; an id is not looked up.
 pub(super) async fn find_group(
     page: &PageContext,
@@ -236,6 +267,11 @@ pub(super) async fn find_group(
 /// Returns the error of a field that names no group.
 pub(super) fn unknown_group(page: &PageContext, field: &str) -> ApiError {
     field_error(page.language, field, UNKNOWN_GROUP)
+}
+
+/// Returns those of the groups that the others do not contain.
+fn groups_without(groups: &[GroupId], others: &[GroupId]) -> Vec<GroupId> {
+    groups.iter().copied().filter(|it| !others.contains(it)).collect()
 }
 
 fn checked_groups(form: &FormFields) -> Vec<GroupId> {

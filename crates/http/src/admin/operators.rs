@@ -3,7 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
 use pia_assignments::{EntityType, Operator, OperatorDraft, Skill, SkillMode, SkillStep};
-use pia_kernel::{GroupId, OperatorId, Timestamp};
+use pia_kernel::{GroupId, GroupSelection, OperatorId, Timestamp};
 use pia_web::{Body, Caller, PathId, null_as_default};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -57,6 +57,7 @@ pub(crate) async fn grant(
 ) -> Result<Json<Done>, HttpError> {
     let by = Some(caller.0.user);
     let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
+    let groups = GroupSelection::Exactly(groups);
     api.run(
         |api| async move { api.assignments.administration.grant(by, OperatorId(id), groups).await },
     )

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use pia_assignments::{Operator, OperatorChangeOutcome, OperatorStore, OperatorUpdate, Skill};
-use pia_kernel::{GroupId, OperatorId, SideEffects};
+use pia_kernel::{GroupId, GroupSelection, OperatorId, SideEffects};
 use pia_policy::{Group, GroupName, GroupStore};
 use pia_storage::Database;
 use pia_storage_assignments::SqlOperators;
@@ -18,6 +18,7 @@ pia_testkit::contract! {
     an_operator_is_changed,
     built_in_operators_keep_their_skill,
     unknown_groups_are_refused,
+    concurrent_changes_of_groups_are_all_stored,
     a_deleted_group_loses_its_operators,
 }
 
@@ -70,7 +71,7 @@ async fn built_in_operators_are_stored_once_and_updated(db: Database) {
         outcome.unwrap();
     }
 
-    let grant = store.grant(built_in.id, vec![DEFAULT], effects()).await;
+    let grant = store.grant(built_in.id, GroupSelection::Exactly(vec![DEFAULT]), effects()).await;
     assert_eq!(grant.unwrap(), OperatorChangeOutcome::Done);
 
     let name = "Briefings".to_owned();
@@ -109,7 +110,7 @@ async fn only_granted_and_active_operators_are_listed_for_a_user(db: Database) {
         (of_sales.id, vec![sales]),
         (inactive.id, both_groups),
     ] {
-        let outcome = store.grant(id, groups, effects()).await.unwrap();
+        let outcome = store.grant(id, GroupSelection::Exactly(groups), effects()).await.unwrap();
         assert_eq!(outcome, OperatorChangeOutcome::Done);
     }
 
@@ -216,7 +217,9 @@ async fn unknown_groups_are_refused(db: Database) {
     let store = SqlOperators::new(db.clone());
     let custom_operator = operator("Plan", "plan");
     assert_eq!(create(&db, &custom_operator).await, OperatorChangeOutcome::Done);
-    let grant = async |id, groups| store.grant(id, groups, effects()).await.unwrap();
+    let grant = async |id, groups| {
+        store.grant(id, GroupSelection::Exactly(groups), effects()).await.unwrap()
+    };
     assert_eq!(grant(custom_operator.id, vec![DEFAULT]).await, OperatorChangeOutcome::Done);
 
     let of_unknown_group = grant(custom_operator.id, vec![DEFAULT, GroupId::generate()]).await;
@@ -228,6 +231,26 @@ async fn unknown_groups_are_refused(db: Database) {
     assert_eq!(of_unknown_operator, OperatorChangeOutcome::NotFound);
     let expected = Operator { groups: vec![DEFAULT], ..custom_operator };
     assert_eq!(store.list().await.unwrap(), [expected]);
+}
+
+async fn concurrent_changes_of_groups_are_all_stored(db: Database) {
+    let mut groups = Vec::new();
+    for name in ["A", "B", "C", "D", "E", "F"] {
+        groups.push(create_group(&db, name).await);
+    }
+    let in_default = Operator { groups: vec![DEFAULT], ..operator("Plan", "plan") };
+    assert_eq!(create(&db, &in_default).await, OperatorChangeOutcome::Done);
+
+    let id = in_default.id;
+    let changes = groups.iter().map(|&group| {
+        let change = GroupSelection::Changed { added: vec![group], removed: vec![DEFAULT] };
+        let instance = SqlOperators::new(db.clone());
+        async move { instance.grant(id, change, effects()).await.unwrap() }
+    });
+    let outcomes = join_all(changes).await;
+
+    assert_eq!(outcomes, [OperatorChangeOutcome::Done; 6]);
+    assert_eq!(SqlOperators::new(db.clone()).list().await.unwrap()[0].groups, groups);
 }
 
 async fn a_deleted_group_loses_its_operators(db: Database) {

@@ -11,7 +11,7 @@ use super::{
     find, form_with_skill, licensed_form, origin_text, page, status_cell, webhook,
 };
 use crate::admin::bindings::{expected_version, with_version};
-use crate::admin::group_choice::{GroupNames, checked_groups};
+use crate::admin::group_choice::{GrantedGroups, GroupNames, typed_selection};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -72,8 +72,7 @@ async fn grant_to_groups(
     form: &FormFields,
 ) -> Result<(), ApiError> {
     let by = Some(page.user());
-    let operator = find(page, id).await?;
-    let groups = typed_groups(page, form, operator.groups).await?;
+    let groups = typed_selection(page, form).await?;
     page.run(|api| async move { api.assignments.administration.grant(by, id, groups).await }).await
 }
 
