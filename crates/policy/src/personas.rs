@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pia_kernel::{
-    Clock, GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable, UserId,
+    Clock, GroupId, GroupSelection, PersonaId, PluginId, SideEffects, Timestamp, Unavailable,
+    UserId,
 };
 use serde::Serialize;
 
@@ -194,14 +195,14 @@ impl ManagedPersonas {
         if existed { Ok(()) } else { Err(PersonaError::Unknown) }
     }
 
-    /// Assigns a persona to exactly these groups.
+    /// Assigns a persona to the selected groups.
     pub async fn assign(
         &self,
         by: UserId,
         persona: PersonaId,
-        groups: Vec<GroupId>,
+        groups: GroupSelection,
     ) -> Result<(), PersonaError> {
-        let groups = distinct_bindings("groupIds", groups)?;
+        check_count("groupIds", groups.count())?;
         let limit = |quota: Quota| quota.default_limit().unwrap_or(i64::MAX);
         let defaults = PersonaQuotas {
             personas: limit(Quota::ManagedPersonas),
@@ -209,7 +210,7 @@ impl ManagedPersonas {
         };
 
         let effects = self.effects(by, persona, "ManagedPersona.GroupsUpdated");
-        match self.store.assign(persona, &groups, defaults, effects).await? {
+        match self.store.assign(persona, groups, defaults, effects).await? {
             PersonaAssignmentOutcome::Done => Ok(()),
             PersonaAssignmentOutcome::Unknown => Err(PersonaError::Unknown),
             PersonaAssignmentOutcome::UnknownGroup(group) => Err(PersonaError::UnknownGroup(group)),
@@ -249,11 +250,16 @@ impl ManagedPersonas {
 
 /// Returns the ids in ascending order, each once.
 fn distinct_bindings<T: Ord>(field: &'static str, ids: Vec<T>) -> Result<Vec<T>, PersonaError> {
-    if ids.len() > MAX_BINDINGS {
+    check_count(field, ids.len())?;
+    Ok(BTreeSet::from_iter(ids).into_iter().collect())
+}
+
+fn check_count(field: &'static str, count: usize) -> Result<(), PersonaError> {
+    if count > MAX_BINDINGS {
         let message = format!("{field} must have at most {MAX_BINDINGS} entries.");
         return Err(PersonaError::Invalid(vec![Violation { field, code: "too_many", message }]));
     }
-    Ok(BTreeSet::from_iter(ids).into_iter().collect())
+    Ok(())
 }
 
 #[cfg(test)]
@@ -263,19 +269,20 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_repeated_id_is_assigned_once() {
-        let group = GroupId::generate();
+    async fn groups_are_assigned_with_the_default_quotas() {
+        let groups = GroupSelection::Exactly(vec![GroupId::generate()]);
+        let expected = groups.clone();
         let mut store = MockPersonaStore::new();
         store
             .expect_assign()
             .withf(move |_, groups, quota, effects| {
-                groups == [group] && quota.personas == 50 && effects.audit.len() == 1
+                *groups == expected && quota.personas == 50 && effects.audit.len() == 1
             })
             .returning(|_, _, _, _| Ok(PersonaAssignmentOutcome::Done));
         let clock = Arc::new(ManualClock::new(Timestamp::UNIX_EPOCH));
         let personas = ManagedPersonas::new(Arc::new(store), clock);
 
         let by = UserId::generate();
-        personas.assign(by, PersonaId::generate(), vec![group, group]).await.unwrap();
+        personas.assign(by, PersonaId::generate(), groups).await.unwrap();
     }
 }

@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use diesel::dsl::count_star;
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{
+    GroupId, GroupSelection, PersonaId, PluginId, SideEffects, Timestamp, Unavailable,
+};
 use pia_policy::{
     PersonaAssignmentOutcome, PersonaBindingOutcome, PersonaChangeOutcome, PersonaEntry,
     PersonaQuotas, PersonaStore, PersonaUpdate, PublishedPersona,
@@ -17,7 +19,7 @@ use pia_policy::{
 use pia_storage::schema::{group_personas, managed_personas, persona_plugins, plugins};
 use pia_storage::{
     CatalogueVersion, Database, DbInstant, DbUid, WriteEffects, ids_without, in_tx, on_conn,
-    with_ids,
+    selected_ids, with_ids,
 };
 
 use crate::persona_assignment::{AssignPersona, GroupQuota};
@@ -221,11 +223,10 @@ impl PersonaStore for SqlManagedPersonas {
     async fn assign(
         &self,
         persona: PersonaId,
-        groups: &[GroupId],
+        groups: GroupSelection,
         defaults: PersonaQuotas,
         effects: SideEffects,
     ) -> Result<PersonaAssignmentOutcome, Unavailable> {
-        let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
         let assigned_groups = group_personas::table
             .filter(group_personas::persona_id.eq(DbUid(persona.0)))
             .select(group_personas::group_id);
@@ -237,13 +238,14 @@ impl PersonaStore for SqlManagedPersonas {
                 return Ok(PersonaAssignmentOutcome::Unknown);
             }
 
+            let before: Vec<DbUid> = assigned_groups.load(conn).await?;
+            let ids = selected_ids(&groups, &before);
             let known_groups = conn.group_quotas(&ids).await?;
             let known_ids: Vec<_> = known_groups.iter().map(|it| it.id).collect();
             if let Some(unknown_group) = ids_without(&ids, &known_ids).first() {
                 return Ok(PersonaAssignmentOutcome::UnknownGroup(GroupId(unknown_group.0)));
             }
 
-            let before: Vec<DbUid> = assigned_groups.load(conn).await?;
             let new_ids: HashSet<_> = ids_without(&ids, &before).into_iter().collect();
             let new_groups: Vec<GroupQuota> =
                 known_groups.into_iter().filter(|it| new_ids.contains(&it.id)).collect();

@@ -3,7 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::http::header::ETag;
 use actix_web::web::{Data, Json};
-use pia_kernel::{GroupId, PersonaId, PluginId, Timestamp};
+use pia_kernel::{GroupId, GroupSelection, PersonaId, PluginId, Timestamp};
 use pia_policy::{PersonaContent, PersonaDraft, PersonaEntry, PublishedPersona};
 use pia_web::{ApiError, Body, Caller, FieldError, PathId};
 use serde::{Deserialize, Serialize};
@@ -95,6 +95,7 @@ pub(crate) async fn assign(
 ) -> Result<Json<Done>, HttpError> {
     let by = caller.0.user;
     let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
+    let groups = GroupSelection::Exactly(groups);
     api.run(|api| async move { api.personas.assign(by, PersonaId(id), groups).await }).await?;
     Ok(Json(Done::success()))
 }

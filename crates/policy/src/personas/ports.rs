@@ -1,7 +1,9 @@
 //! Store of managed personas; implemented in `storage-policy`.
 
 use async_trait::async_trait;
-use pia_kernel::{GroupId, PersonaId, PluginId, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{
+    GroupId, GroupSelection, PersonaId, PluginId, SideEffects, Timestamp, Unavailable,
+};
 
 use super::{PersonaContent, PersonaEntry, PublishedPersona};
 
@@ -61,11 +63,11 @@ pub trait PersonaStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
-    /// Assigns a persona to exactly these groups.
+    /// Assigns a persona to the selected groups. Of concurrent changes none is lost.
     async fn assign(
         &self,
         persona: PersonaId,
-        groups: &[GroupId],
+        groups: GroupSelection,
         defaults: PersonaQuotas,
         effects: SideEffects,
     ) -> Result<PersonaAssignmentOutcome, Unavailable>;
@@ -106,7 +108,7 @@ pub enum PersonaChangeOutcome {
 /// Outcome of assigning a persona to groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PersonaAssignmentOutcome {
-    /// Exactly these groups have it.
+    /// Selected groups have it.
     Done,
     /// No such persona.
     Unknown,

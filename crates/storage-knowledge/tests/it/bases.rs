@@ -10,7 +10,7 @@ use pia_storage_policy::SqlManagedPersonas;
 
 use crate::fixture::{
     DEFAULT, NOW, QUOTAS, base_named, create_base, create_document, create_group, create_persona,
-    ingest, server,
+    exactly, ingest, server,
 };
 
 pia_testkit::contract! {
@@ -178,11 +178,11 @@ async fn a_persona_counts_its_bases_for_the_groups_that_get_it(db: Database) {
 
     let personas = SqlManagedPersonas::new(db.clone());
     let quotas = |knowledge_bases| PersonaQuotas { personas: 50, knowledge_bases };
-    let refusal = personas.assign(ada, &[sales], quotas(1), nothing()).await.unwrap();
+    let refusal = personas.assign(ada, exactly(&[sales]), quotas(1), nothing()).await.unwrap();
     let exceeded =
         PersonaAssignmentOutcome::BaseQuotaExceeded { group: "Sales".to_owned(), limit: 1 };
     assert_eq!(refusal, exceeded);
-    let done_outcome = personas.assign(ada, &[sales], quotas(2), nothing()).await.unwrap();
+    let done_outcome = personas.assign(ada, exactly(&[sales]), quotas(2), nothing()).await.unwrap();
     assert_eq!(done_outcome, PersonaAssignmentOutcome::Done);
 }
 

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use pia_kernel::{DocumentId, GroupId, KnowledgeBaseId, PersonaId, SideEffects, Timestamp};
+use pia_kernel::{
+    DocumentId, GroupId, GroupSelection, KnowledgeBaseId, PersonaId, SideEffects, Timestamp,
+};
 use pia_knowledge::{
     BaseAccess, BaseChangeOutcome, BaseRef, BaseStore, ChunkId, ChunkVector, ContentChange,
     ContentType, DocumentRef, DocumentStore, DocumentStoreOutcome, GroupQuotas, IngestClaim,
@@ -40,6 +42,11 @@ pub(crate) async fn create_group(db: &Database, name: &str) -> GroupId {
     id
 }
 
+/// Returns the selection of these groups.
+pub(crate) fn exactly(groups: &[GroupId]) -> GroupSelection {
+    GroupSelection::Exactly(groups.to_vec())
+}
+
 /// Stores an active persona of these groups.
 pub(crate) async fn create_persona(db: &Database, groups: &[GroupId]) -> PersonaId {
     let draft = PersonaDraft {
@@ -58,7 +65,7 @@ pub(crate) async fn create_persona(db: &Database, groups: &[GroupId]) -> Persona
     let personas = SqlManagedPersonas::new(db.clone());
     personas.create(persona, SideEffects::default()).await.unwrap();
     let quotas = PersonaQuotas { personas: 50, knowledge_bases: 50 };
-    personas.assign(id, groups, quotas, SideEffects::default()).await.unwrap();
+    personas.assign(id, exactly(groups), quotas, SideEffects::default()).await.unwrap();
     id
 }
 

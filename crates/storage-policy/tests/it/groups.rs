@@ -13,7 +13,7 @@ use pia_storage_policy::{SqlGroups, SqlManagedPersonas, SqlPlugins};
 use crate::people::{
     DEFAULT, START, count_noted, create_group, create_person, group_named, group_of, name, noting,
 };
-use crate::personas::quotas;
+use crate::personas::{exactly, quotas};
 
 pia_testkit::contract! {
     groups_are_listed_with_their_members_the_default_one_first,
@@ -142,7 +142,7 @@ async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
     let personas = SqlManagedPersonas::new(db.clone());
     let plugins = SqlPlugins::new(db.clone());
     let persona = crate::personas::create_persona(&personas, "Ada").await;
-    personas.assign(persona, &[id], quotas(50), nothing()).await.unwrap();
+    personas.assign(persona, exactly(&[id]), quotas(50), nothing()).await.unwrap();
     let plugin = crate::plugins::create_plugin(&plugins, "Tickets").await.id;
     plugins.assign(plugin, &[id], nothing()).await.unwrap();
 

@@ -1,7 +1,7 @@
 //! Contract tests of managed personas.
 
 use futures_util::future::join_all;
-use pia_kernel::{GroupId, PersonaId, PluginId, Timestamp};
+use pia_kernel::{GroupId, GroupSelection, PersonaId, PluginId, Timestamp};
 use pia_policy::{
     GroupSettings, GroupStore, PersonaAssignmentOutcome, PersonaBindingOutcome,
     PersonaChangeOutcome, PersonaDraft, PersonaQuotas, PersonaStore, PersonaUpdate,
@@ -17,6 +17,7 @@ pia_testkit::contract! {
     a_persona_is_stored_listed_replaced_and_deleted,
     an_update_of_another_version_is_rejected,
     all_groups_are_replaced,
+    concurrent_changes_of_groups_are_all_stored,
     all_plugins_are_replaced,
     concurrent_assignments_do_not_exceed_a_groups_quota,
     one_of_concurrent_updates_of_one_version_is_stored,
@@ -29,6 +30,11 @@ const REMINDER: PluginId = PluginId(Uuid::from_u128(0x1000_0000_0000_0000_0000_0
 
 pub(crate) fn quotas(personas: i64) -> PersonaQuotas {
     PersonaQuotas { personas, knowledge_bases: 5 }
+}
+
+/// Returns the selection of these groups.
+pub(crate) fn exactly(groups: &[GroupId]) -> GroupSelection {
+    GroupSelection::Exactly(groups.to_vec())
 }
 
 fn persona(name: &str) -> PublishedPersona {
@@ -112,7 +118,7 @@ async fn all_groups_are_replaced(db: Database) {
 
     for groups in [vec![DEFAULT, sales], vec![sales], vec![]] {
         let assignment_outcome =
-            personas.assign(ada, &groups, quotas(50), noting("assign")).await.unwrap();
+            personas.assign(ada, exactly(&groups), quotas(50), noting("assign")).await.unwrap();
         assert_eq!(assignment_outcome, PersonaAssignmentOutcome::Done);
         assert_eq!(personas.groups_of(ada).await.unwrap().unwrap(), groups);
         let of_sales = personas.names_of_group(sales).await.unwrap();
@@ -123,15 +129,39 @@ async fn all_groups_are_replaced(db: Database) {
     }
 
     let unknown_group = GroupId::generate();
-    let refused_outcome =
-        personas.assign(ada, &[sales, unknown_group], quotas(50), noting("x")).await.unwrap();
+    let refused_outcome = personas
+        .assign(ada, exactly(&[sales, unknown_group]), quotas(50), noting("x"))
+        .await
+        .unwrap();
     assert_eq!(refused_outcome, PersonaAssignmentOutcome::UnknownGroup(unknown_group));
 
-    let unknown_outcome =
-        personas.assign(PersonaId::generate(), &[sales], quotas(50), noting("x")).await.unwrap();
+    let unknown_outcome = personas
+        .assign(PersonaId::generate(), exactly(&[sales]), quotas(50), noting("x"))
+        .await
+        .unwrap();
     assert_eq!(unknown_outcome, PersonaAssignmentOutcome::Unknown);
     assert_eq!(personas.groups_of(ada).await.unwrap().unwrap().len(), 0);
     assert_eq!(count_noted(&db, "x").await, 0);
+}
+
+async fn concurrent_changes_of_groups_are_all_stored(db: Database) {
+    let personas = SqlManagedPersonas::new(db.clone());
+    let ada = create_persona(&personas, "Ada").await;
+    personas.assign(ada, exactly(&[DEFAULT]), quotas(50), noting("x")).await.unwrap();
+    let mut groups = Vec::new();
+    for name in ["A", "B", "C", "D", "E", "F"] {
+        groups.push(create_group(&db, name).await);
+    }
+
+    let changes = groups.iter().map(|&group| {
+        let change = GroupSelection::Changed { added: vec![group], removed: vec![DEFAULT] };
+        let instance = SqlManagedPersonas::new(db.clone());
+        async move { instance.assign(ada, change, quotas(50), noting("add")).await.unwrap() }
+    });
+    let outcomes = join_all(changes).await;
+
+    assert!(outcomes.iter().all(|it| *it == PersonaAssignmentOutcome::Done), "{outcomes:?}");
+    assert_eq!(personas.groups_of(ada).await.unwrap(), Some(groups));
 }
 
 async fn all_plugins_are_replaced(db: Database) {
@@ -157,8 +187,9 @@ async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
     assert_eq!(GroupSettings::default().quota(Quota::ManagedPersonas), Some(50));
     let ids = join_all((0..8).map(|_| create_persona(&personas, "Ada"))).await;
 
-    let groups = [sales];
-    let calls = ids.iter().map(|it| personas.assign(*it, &groups, quotas(50), noting("assign")));
+    let groups = exactly(&[sales]);
+    let calls =
+        ids.iter().map(|it| personas.assign(*it, groups.clone(), quotas(50), noting("assign")));
     let outcomes: Vec<_> = join_all(calls).await.into_iter().map(Result::unwrap).collect();
 
     assert_eq!(outcomes.iter().filter(|it| **it == PersonaAssignmentOutcome::Done).count(), 3);
@@ -167,11 +198,13 @@ async fn concurrent_assignments_do_not_exceed_a_groups_quota(db: Database) {
     assert_eq!(outcomes.iter().filter(|it| **it == quota_refusal).count(), 5);
     let assigned_persona =
         ids.iter().zip(&outcomes).find(|it| *it.1 == PersonaAssignmentOutcome::Done).unwrap().0;
-    let repeated_outcome =
-        personas.assign(*assigned_persona, &[sales], quotas(50), noting("assign")).await.unwrap();
+    let repeated_outcome = personas
+        .assign(*assigned_persona, exactly(&[sales]), quotas(50), noting("assign"))
+        .await
+        .unwrap();
     assert_eq!(repeated_outcome, PersonaAssignmentOutcome::Done);
     let other_outcome =
-        personas.assign(ids[0], &[DEFAULT], quotas(0), noting("assign")).await.unwrap();
+        personas.assign(ids[0], exactly(&[DEFAULT]), quotas(0), noting("assign")).await.unwrap();
     assert!(matches!(other_outcome, PersonaAssignmentOutcome::QuotaExceeded { limit: 0, .. }));
 }
 
@@ -193,7 +226,7 @@ async fn every_accepted_write_changes_the_catalogues_version(db: Database) {
     versions.push(catalogue_version(&db).await);
     personas.replace(ada, update("Eve", None, None), noting("x")).await.unwrap();
     versions.push(catalogue_version(&db).await);
-    personas.assign(ada, &[DEFAULT], quotas(50), noting("x")).await.unwrap();
+    personas.assign(ada, exactly(&[DEFAULT]), quotas(50), noting("x")).await.unwrap();
     versions.push(catalogue_version(&db).await);
     personas.bind(ada, &[MEMORY], noting("x")).await.unwrap();
     versions.push(catalogue_version(&db).await);

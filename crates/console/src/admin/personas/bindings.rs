@@ -6,7 +6,7 @@ use pia_web::{ApiError, PathId, Route};
 
 use super::super::bindings::GROUPS;
 use super::super::entry_choice::{ChoiceEntries, EntryChoice};
-use super::super::group_choice::{GrantedGroups, GroupNames, typed_groups};
+use super::super::group_choice::{GrantedGroups, GroupNames, typed_selection};
 use super::super::policies::licensed_form;
 use super::view::persona_view;
 use crate::form_fields::FormFields;
@@ -36,8 +36,7 @@ async fn assign_to_groups(
     form: &FormFields,
 ) -> Result<(), ApiError> {
     let by = page.user();
-    let assigned_groups = page.run(|api| async move { api.personas.groups_of(id).await }).await?;
-    let groups = typed_groups(page, form, assigned_groups).await?;
+    let groups = typed_selection(page, form).await?;
     page.run(|api| async move { api.personas.assign(by, id, groups).await }).await
 }
 
