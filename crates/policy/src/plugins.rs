@@ -8,11 +8,12 @@
 mod draft;
 mod ports;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use pia_kernel::{Clock, GroupId, PluginId, SideEffects, Timestamp, Unavailable, UserId};
+use pia_kernel::{
+    Clock, GroupId, GroupSelection, PluginId, SideEffects, Timestamp, Unavailable, UserId,
+};
 use serde::Serialize;
 
 pub use draft::{PluginContent, PluginDraft};
@@ -187,21 +188,21 @@ impl Plugins {
         check_changed(self.store.delete(plugin, at, effects).await?)
     }
 
-    /// Assigns a plugin to exactly these groups.
+    /// Assigns a plugin to the selected groups.
     pub async fn assign(
         &self,
         by: UserId,
         plugin: PluginId,
-        groups: Vec<GroupId>,
+        groups: GroupSelection,
     ) -> Result<(), PluginError> {
-        if groups.len() > MAX_GROUPS {
+        if groups.count() > MAX_GROUPS {
             let message = format!("groupIds must have at most {MAX_GROUPS} entries.");
             let violation = Violation { field: "groupIds", code: "too_many", message };
             return Err(PluginError::Invalid(vec![violation]));
         }
-        let groups: Vec<_> = BTreeSet::from_iter(groups).into_iter().collect();
+
         let effects = self.effects(by, plugin, "Plugin.GroupsUpdated");
-        check_changed(self.store.assign(plugin, &groups, effects).await?)
+        check_changed(self.store.assign(plugin, groups, effects).await?)
     }
 
     /// Replaces the plugin's package with a cabinet that a trusted signer

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use diesel::dsl::{count_star, exists};
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{GroupId, PluginId, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{GroupId, GroupSelection, PluginId, SideEffects, Timestamp, Unavailable};
 use pia_policy::{
     PluginChangeOutcome, PluginEntry, PluginStore, PluginUpdate, PublishedPlugin, SignedPackage,
 };
@@ -21,7 +21,7 @@ use pia_storage::schema::{
 };
 use pia_storage::{
     CatalogueVersion, Database, DbInstant, DbUid, WriteEffects, ids_without, in_tx, on_conn,
-    with_ids,
+    selected_ids, with_ids,
 };
 
 use crate::plugin_row::{PluginContentRow, PluginRow};
@@ -230,13 +230,14 @@ impl PluginStore for SqlPlugins {
     async fn assign(
         &self,
         plugin: PluginId,
-        groups: &[GroupId],
+        groups: GroupSelection,
         effects: SideEffects,
     ) -> Result<PluginChangeOutcome, Unavailable> {
-        let ids: Vec<DbUid> = groups.iter().map(|it| DbUid(it.0)).collect();
         let assignments = group_plugins::table.filter(group_plugins::plugin_id.eq(DbUid(plugin.0)));
         in_tx!(self.db, async |conn| {
             lock_custom_plugin!(conn, plugin);
+            let before: Vec<DbUid> = assignments.select(group_plugins::group_id).load(conn).await?;
+            let ids = selected_ids(&groups, &before);
             let known_groups: Vec<DbUid> = user_groups::table
                 .filter(user_groups::id.eq_any(&ids))
                 .select(user_groups::id)
@@ -246,7 +247,6 @@ impl PluginStore for SqlPlugins {
                 return Ok(PluginChangeOutcome::UnknownGroup(GroupId(unknown.0)));
             }
 
-            let before: Vec<DbUid> = assignments.select(group_plugins::group_id).load(conn).await?;
             let removed = ids_without(&before, &ids);
             let removed_assignments = assignments.filter(group_plugins::group_id.eq_any(&removed));
             diesel::delete(removed_assignments).execute(conn).await?;

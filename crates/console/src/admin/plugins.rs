@@ -9,7 +9,7 @@ use pia_web::{ApiError, PathId, Route};
 
 use self::view::{list_view, new_view, plugin_view, stored_draft};
 use super::bindings::{VersionedDraft, expected_version};
-use super::group_choice::typed_groups;
+use super::group_choice::typed_selection;
 use super::policies::licensed_form;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
@@ -111,8 +111,7 @@ async fn assign_to_groups(
     form: &FormFields,
 ) -> Result<(), ApiError> {
     let by = page.user();
-    let assigned_groups = page.run(|api| async move { api.plugins.groups_of(id).await }).await?;
-    let groups = typed_groups(page, form, assigned_groups).await?;
+    let groups = typed_selection(page, form).await?;
     page.run(|api| async move { api.plugins.assign(by, id, groups).await }).await
 }
 

@@ -3,7 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::http::header::ETag;
 use actix_web::web::{Data, Json};
-use pia_kernel::{GroupId, PluginId, Timestamp};
+use pia_kernel::{GroupId, GroupSelection, PluginId, Timestamp};
 use pia_policy::{PluginContent, PluginDraft, PluginEntry, PluginPackage, PublishedPlugin};
 use pia_web::{Body, Caller, PathId, RawBody};
 use serde::{Deserialize, Serialize};
@@ -85,6 +85,7 @@ pub(crate) async fn assign(
 ) -> Result<Json<Done>, HttpError> {
     let by = caller.0.user;
     let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
+    let groups = GroupSelection::Exactly(groups);
     api.run(|api| async move { api.plugins.assign(by, PluginId(id), groups).await }).await?;
     Ok(Json(Done::success()))
 }

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use pia_kernel::{GroupId, PluginId, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{GroupId, GroupSelection, PluginId, SideEffects, Timestamp, Unavailable};
 
 use super::{PluginContent, PluginEntry, PublishedPlugin};
 use crate::uploads::SignedPackage;
@@ -58,11 +58,11 @@ pub trait PluginStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<PluginChangeOutcome, Unavailable>;
 
-    /// Assigns a plugin to exactly these groups.
+    /// Assigns a plugin to the selected groups. Of concurrent changes none is lost.
     async fn assign(
         &self,
         plugin: PluginId,
-        groups: &[GroupId],
+        groups: GroupSelection,
         effects: SideEffects,
     ) -> Result<PluginChangeOutcome, Unavailable>;
 

@@ -144,7 +144,7 @@ async fn a_group_of_a_persona_or_plugin_is_in_use(db: Database) {
     let persona = crate::personas::create_persona(&personas, "Ada").await;
     personas.assign(persona, exactly(&[id]), quotas(50), nothing()).await.unwrap();
     let plugin = crate::plugins::create_plugin(&plugins, "Tickets").await.id;
-    plugins.assign(plugin, &[id], nothing()).await.unwrap();
+    plugins.assign(plugin, exactly(&[id]), nothing()).await.unwrap();
 
     let removal_outcome = groups.remove(id, noting("removed")).await.unwrap();
     personas.delete(persona, START, nothing()).await.unwrap();

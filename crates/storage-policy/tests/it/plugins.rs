@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use futures_util::future::join_all;
-use pia_kernel::{CertificateId, GroupId, PluginId};
+use pia_kernel::{CertificateId, GroupId, GroupSelection, PluginId};
 use pia_policy::{
     CertificateStore, PluginChangeOutcome, PluginContent, PluginDraft, PluginStore, PluginUpdate,
     PublishedPlugin, SignedPackage, TrustedCertificate,
@@ -12,12 +12,14 @@ use pia_storage_policy::{SqlCertificates, SqlPlugins};
 use uuid::Uuid;
 
 use crate::people::{DEFAULT, START, catalogue_version, count_noted, create_group, noting};
+use crate::personas::exactly;
 
 pia_testkit::contract! {
     a_plugin_is_stored_listed_replaced_and_deleted,
     a_built_in_plugin_can_only_be_disabled,
     one_of_concurrent_updates_of_one_version_is_stored,
     groups_get_only_their_plugins,
+    concurrent_changes_of_groups_are_all_stored,
     a_package_of_a_trusted_signer_is_read_from_any_offset,
     an_icon_is_replaced_and_removed,
     one_of_concurrent_equal_certificates_is_stored,
@@ -105,7 +107,7 @@ async fn a_built_in_plugin_can_only_be_disabled(db: Database) {
     let file = Bytes::from_static(b"MSCF");
     let refusals = [
         plugins.delete(MEMORY, START, noting("refused")).await,
-        plugins.assign(MEMORY, &[DEFAULT], noting("refused")).await,
+        plugins.assign(MEMORY, exactly(&[DEFAULT]), noting("refused")).await,
         plugins.store_icon(MEMORY, None, START, noting("refused")).await,
         plugins.store_package(MEMORY, package(&file, "a"), START, noting("refused")).await,
     ];
@@ -131,12 +133,14 @@ async fn groups_get_only_their_plugins(db: Database) {
     let plugin = create_plugin(&plugins, "Tickets").await;
     let sales = create_group(&db, "Sales").await;
     let unknown_group = GroupId::generate();
-    let refused_outcome =
-        plugins.assign(plugin.id, &[sales, unknown_group], noting("assign")).await.unwrap();
+    let refused_outcome = plugins
+        .assign(plugin.id, exactly(&[sales, unknown_group]), noting("assign"))
+        .await
+        .unwrap();
     assert_eq!(refused_outcome, PluginChangeOutcome::UnknownGroup(unknown_group));
     assert_eq!(plugins.groups_of(plugin.id).await.unwrap(), Some(Vec::new()));
 
-    plugins.assign(plugin.id, &[sales], noting("assign")).await.unwrap();
+    plugins.assign(plugin.id, exactly(&[sales]), noting("assign")).await.unwrap();
 
     assert_eq!(plugins.groups_of(plugin.id).await.unwrap(), Some(vec![sales]));
     assert!(plugins.of_group(sales, plugin.id).await.unwrap().is_some());
@@ -150,6 +154,26 @@ async fn groups_get_only_their_plugins(db: Database) {
         let names = plugins.names_of_group(of).await.unwrap();
         assert_eq!(names.iter().map(|it| it.1.as_str()).collect::<Vec<_>>(), expected);
     }
+}
+
+async fn concurrent_changes_of_groups_are_all_stored(db: Database) {
+    let plugins = SqlPlugins::new(db.clone());
+    let plugin = create_plugin(&plugins, "Tickets").await.id;
+    plugins.assign(plugin, exactly(&[DEFAULT]), noting("assign")).await.unwrap();
+    let mut groups = Vec::new();
+    for name in ["A", "B", "C", "D", "E", "F"] {
+        groups.push(create_group(&db, name).await);
+    }
+
+    let changes = groups.iter().map(|&group| {
+        let change = GroupSelection::Changed { added: vec![group], removed: vec![DEFAULT] };
+        let instance = SqlPlugins::new(db.clone());
+        async move { instance.assign(plugin, change, noting("assign")).await.unwrap() }
+    });
+    let outcomes = join_all(changes).await;
+
+    assert_eq!(outcomes, [PluginChangeOutcome::Done; 6]);
+    assert_eq!(plugins.groups_of(plugin).await.unwrap(), Some(groups));
 }
 
 async fn a_package_of_a_trusted_signer_is_read_from_any_offset(db: Database) {
