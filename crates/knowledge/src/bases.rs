@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use pia_kernel::{Clock, GroupId, KnowledgeBaseId, PersonaId, SideEffects, UserId};
+use pia_kernel::{Clock, GroupSelection, KnowledgeBaseId, PersonaId, SideEffects, UserId};
 
 use crate::base::{BaseAccess, BaseDraft, BaseRef, KnowledgeBase, KnowledgeBaseEntry, parse_name};
 use crate::error::KnowledgeError;
@@ -84,16 +84,16 @@ impl KnowledgeBases {
         if deleted { Ok(()) } else { Err(KnowledgeError::NotFound) }
     }
 
-    /// Shares a base with exactly these groups beside its owner.
+    /// Shares a base with the selected groups beside its owner.
     pub async fn share(
         &self,
         by: Option<UserId>,
         base: KnowledgeBaseId,
-        groups: Vec<GroupId>,
+        groups: GroupSelection,
     ) -> Result<(), KnowledgeError> {
-        let unique_groups = unique(groups)?;
+        check_count(groups.count())?;
         let effects = self.effects(by, base, "KnowledgeBase.GroupsUpdated");
-        check_outcome(self.store.share(base, &unique_groups, self.defaults, effects).await?)
+        check_outcome(self.store.share(base, groups, self.defaults, effects).await?)
     }
 
     /// Returns the bases that are bound to a persona.
@@ -130,10 +130,12 @@ impl KnowledgeBases {
 
 /// Returns each id once, in ascending order.
 fn unique<T: Ord>(ids: Vec<T>) -> Result<Vec<T>, KnowledgeError> {
-    if ids.len() > MAX_IDS {
-        return Err(KnowledgeError::TooManyIds);
-    }
+    check_count(ids.len())?;
     Ok(BTreeSet::from_iter(ids).into_iter().collect())
+}
+
+fn check_count(count: usize) -> Result<(), KnowledgeError> {
+    if count > MAX_IDS { Err(KnowledgeError::TooManyIds) } else { Ok(()) }
 }
 
 fn check_outcome(outcome: BaseChangeOutcome) -> Result<(), KnowledgeError> {
@@ -152,7 +154,7 @@ fn check_outcome(outcome: BaseChangeOutcome) -> Result<(), KnowledgeError> {
 #[cfg(test)]
 mod tests {
     use mockall::predicate::{always, eq};
-    use pia_kernel::Timestamp;
+    use pia_kernel::{GroupId, Timestamp};
     use pia_testkit::FixedClock;
 
     use super::*;
@@ -233,14 +235,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn groups_and_bases_are_stored_once_in_order() {
+    async fn selected_groups_are_passed_on_and_bases_bound_once() {
         let base = KnowledgeBaseId::generate();
-        let first = GroupId::generate();
-        let second = GroupId::generate();
+        let groups = GroupSelection::Exactly(vec![GroupId::generate()]);
+        let expected = groups.clone();
         let mut store = MockBaseStore::new();
         store
             .expect_share()
-            .withf(move |id, groups, _, _| *id == base && groups == [first, second])
+            .withf(move |id, groups, _, _| *id == base && *groups == expected)
             .once()
             .returning(|_, _, _, _| Ok(BaseChangeOutcome::Done));
         store
@@ -252,13 +254,13 @@ mod tests {
             .returning(|_, _, _, _| Ok(BaseChangeOutcome::Done));
         let use_case = bases(store);
 
-        use_case.share(None, base, vec![second, first, second]).await.unwrap();
+        use_case.share(None, base, groups).await.unwrap();
         use_case.bind(None, PersonaId::generate(), vec![base, base]).await.unwrap();
     }
 
     #[tokio::test]
     async fn a_list_of_too_many_ids_is_rejected() {
-        let groups = vec![GroupId::generate(); MAX_IDS + 1];
+        let groups = GroupSelection::Exactly(vec![GroupId::generate(); MAX_IDS + 1]);
 
         let outcome =
             bases(MockBaseStore::new()).share(None, KnowledgeBaseId::generate(), groups).await;

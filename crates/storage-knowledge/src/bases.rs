@@ -11,7 +11,9 @@ use diesel::prelude::*;
 use diesel::result::DatabaseErrorKind;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{
+    GroupId, GroupSelection, KnowledgeBaseId, PersonaId, SideEffects, Timestamp, Unavailable,
+};
 use pia_knowledge::{
     BaseAccess, BaseChangeOutcome, BaseRef, BaseStats, BaseStore, GroupQuotas, KnowledgeBase,
     KnowledgeBaseEntry,
@@ -264,11 +266,11 @@ impl BaseStore for SqlKnowledgeBases {
     async fn share(
         &self,
         base: KnowledgeBaseId,
-        groups: &[GroupId],
+        groups: GroupSelection,
         defaults: GroupQuotas,
         effects: SideEffects,
     ) -> Result<BaseChangeOutcome, Unavailable> {
-        Ok(bindings::share(&self.db, base, groups, defaults, &effects).await?)
+        Ok(bindings::share(&self.db, base, &groups, defaults, &effects).await?)
     }
 
     async fn list_bound(

@@ -2,7 +2,7 @@
 
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
-use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, Timestamp};
+use pia_kernel::{GroupId, GroupSelection, KnowledgeBaseId, PersonaId, Timestamp};
 use pia_knowledge::{BaseAccess, BaseDraft, BaseRef, KnowledgeBaseEntry, KnowledgeError};
 use pia_web::{ApiError, Body, Caller, FieldError, PathId};
 use serde::{Deserialize, Serialize};
@@ -101,6 +101,7 @@ pub(crate) async fn share(
 ) -> Result<Json<Done>, HttpError> {
     let by = Some(caller.0.user);
     let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
+    let groups = GroupSelection::Exactly(groups);
     api.run(|api| async move { api.knowledge.bases.share(by, KnowledgeBaseId(id), groups).await })
         .await?;
     Ok(Json(Done::success()))

@@ -1,7 +1,9 @@
 //! Port of knowledge bases; implemented in `storage-knowledge`.
 
 use async_trait::async_trait;
-use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{
+    GroupId, GroupSelection, KnowledgeBaseId, PersonaId, SideEffects, Timestamp, Unavailable,
+};
 
 use crate::base::{BaseAccess, BaseRef, BaseStats, KnowledgeBase, KnowledgeBaseEntry};
 
@@ -57,11 +59,12 @@ pub trait BaseStore: Send + Sync {
         effects: SideEffects,
     ) -> Result<bool, Unavailable>;
 
-    /// Shares a base with exactly these groups beside its owner.
+    /// Shares a base with the selected groups beside its owner. Of concurrent changes none is
+    /// lost.
     async fn share(
         &self,
         base: KnowledgeBaseId,
-        groups: &[GroupId],
+        groups: GroupSelection,
         defaults: GroupQuotas,
         effects: SideEffects,
     ) -> Result<BaseChangeOutcome, Unavailable>;

@@ -11,7 +11,7 @@ mod verification;
 use std::path::Path;
 use std::sync::Arc;
 
-use pia_kernel::{Clock, KnowledgeBaseId, LiveSetting};
+use pia_kernel::{Clock, GroupSelection, KnowledgeBaseId, LiveSetting};
 use pia_knowledge::{
     BaseAccess, BaseDraft, BaseRef, ChunkStore, Document, DocumentDraft, DocumentRef,
     DocumentStatus, Documents, DraftError, KnowledgeBaseEntry, KnowledgeBases, KnowledgeError,
@@ -102,7 +102,7 @@ impl KbServices {
                 }
 
                 let with_count = format_groups(ids.len());
-                self.bases.share(None, base.id, ids).await?;
+                self.bases.share(None, base.id, GroupSelection::Exactly(ids)).await?;
 
                 Ok(format!("Knowledge base {} shared with {with_count}\n", base.name))
             }

@@ -1,11 +1,11 @@
 //! Groups that a base is shared with, and bases that are bound to a persona.
 //!
-//! Both lists are replaced as a unit. Either may add bases to what a group searches,
+//! Both lists are changed as a unit. Either may add bases to what a group searches,
 //! so both check the quota of every group concerned, under the catalogue's lock.
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects};
+use pia_kernel::{GroupId, GroupSelection, KnowledgeBaseId, PersonaId, SideEffects};
 use pia_knowledge::{BaseChangeOutcome, GroupQuotas};
 use pia_storage::schema::{
     group_personas, knowledge_base_groups, knowledge_bases, managed_personas,
@@ -13,7 +13,7 @@ use pia_storage::schema::{
 };
 use pia_storage::{
     BaseBinding, CatalogueVersion, CheckBaseQuota, Database, DbError, DbUid, WriteEffects,
-    ids_without, in_tx, on_conn, with_ids,
+    ids_without, in_tx, on_conn, selected_ids, with_ids,
 };
 
 use super::quota_outcome;
@@ -28,16 +28,15 @@ macro_rules! live_persona {
     };
 }
 
-/// Shares a base with exactly these groups.
+/// Shares a base with the selected groups.
 pub(super) async fn share(
     db: &Database,
     base: KnowledgeBaseId,
-    groups: &[GroupId],
+    groups: &GroupSelection,
     defaults: GroupQuotas,
     effects: &SideEffects,
 ) -> Result<BaseChangeOutcome, DbError> {
     let id = DbUid(base.0);
-    let ids = groups.iter().map(|it| DbUid(it.0)).collect::<Vec<_>>();
     let bindings = knowledge_base_groups::table.filter(knowledge_base_groups::base_id.eq(id));
     in_tx!(db, async |conn| -> Result<BaseChangeOutcome, DbError> {
         conn.lock_catalogue().await?;
@@ -46,6 +45,9 @@ pub(super) async fn share(
             return Ok(BaseChangeOutcome::Unknown);
         }
 
+        let before: Vec<DbUid> =
+            bindings.select(knowledge_base_groups::group_id).load(conn).await?;
+        let ids = selected_ids(groups, &before);
         let known_groups: Vec<DbUid> = user_groups::table
             .filter(user_groups::id.eq_any(&ids))
             .select(user_groups::id)
@@ -61,8 +63,6 @@ pub(super) async fn share(
             return Ok(quota_outcome(quota));
         }
 
-        let before: Vec<DbUid> =
-            bindings.select(knowledge_base_groups::group_id).load(conn).await?;
         let removed = ids_without(&before, &ids);
         let removed_bindings = bindings.filter(knowledge_base_groups::group_id.eq_any(&removed));
         diesel::delete(removed_bindings).execute(conn).await?;

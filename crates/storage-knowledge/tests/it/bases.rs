@@ -1,7 +1,7 @@
 //! Contract tests of knowledge bases.
 
 use futures_util::future::join_all;
-use pia_kernel::{GroupId, KnowledgeBaseId, PersonaId, SideEffects};
+use pia_kernel::{GroupId, GroupSelection, KnowledgeBaseId, PersonaId, SideEffects};
 use pia_knowledge::{BaseAccess, BaseChangeOutcome, BaseRef, BaseStore};
 use pia_policy::{PersonaAssignmentOutcome, PersonaQuotas, PersonaStore};
 use pia_storage::Database;
@@ -17,6 +17,7 @@ pia_testkit::contract! {
     a_base_is_stored_listed_renamed_and_deleted,
     a_manager_sees_the_bases_of_the_group_alone,
     concurrent_bases_do_not_exceed_the_quota_of_the_owner,
+    concurrent_changes_of_groups_are_all_stored,
     a_shared_base_counts_for_the_groups_that_search_it,
     a_base_counts_for_the_groups_of_its_personas,
     a_persona_counts_its_bases_for_the_groups_that_get_it,
@@ -66,7 +67,7 @@ async fn a_manager_sees_the_bases_of_the_group_alone(db: Database) {
     let own_base = create_base(&db, "Own", sales).await;
     let other_base = create_base(&db, "Other", DEFAULT).await;
     assert_eq!(
-        bases.share(other_base, &[sales], QUOTAS, nothing()).await.unwrap(),
+        bases.share(other_base, exactly(&[sales]), QUOTAS, nothing()).await.unwrap(),
         BaseChangeOutcome::Done
     );
 
@@ -102,6 +103,29 @@ async fn concurrent_bases_do_not_exceed_the_quota_of_the_owner(db: Database) {
     assert_eq!(current, 6);
 }
 
+async fn concurrent_changes_of_groups_are_all_stored(db: Database) {
+    let bases = SqlKnowledgeBases::new(db.clone());
+    let travel = create_base(&db, "Travel", DEFAULT).await;
+    let first = create_group(&db, "First").await;
+    bases.share(travel, exactly(&[first]), QUOTAS, nothing()).await.unwrap();
+    let mut groups = Vec::new();
+    for name in ["A", "B", "C", "D", "E", "F"] {
+        groups.push(create_group(&db, name).await);
+    }
+
+    let changes = groups.iter().map(|&group| {
+        let change = GroupSelection::Changed { added: vec![group], removed: vec![first] };
+        let instance = SqlKnowledgeBases::new(db.clone());
+        async move { instance.share(travel, change, QUOTAS, nothing()).await.unwrap() }
+    });
+    let outcomes = join_all(changes).await;
+
+    assert!(outcomes.iter().all(|it| *it == BaseChangeOutcome::Done), "{outcomes:?}");
+    let mut sharing_groups = bases.find(server(travel)).await.unwrap().unwrap().shared_with;
+    sharing_groups.sort_unstable();
+    assert_eq!(sharing_groups, groups);
+}
+
 async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
     let bases = SqlKnowledgeBases::new(db.clone());
     let sales = create_group(&db, "Sales").await;
@@ -110,20 +134,21 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
         ids.push(create_base(&db, name, DEFAULT).await);
     }
     create_base(&db, "Own", sales).await;
-    let groups = [sales];
-    let shared_count = join_all(ids.iter().map(|it| bases.share(*it, &groups, QUOTAS, nothing())))
-        .await
-        .into_iter()
-        .map(Result::unwrap)
-        .filter(|it| *it == BaseChangeOutcome::Done)
-        .count();
+    let groups = exactly(&[sales]);
+    let shared_count =
+        join_all(ids.iter().map(|it| bases.share(*it, groups.clone(), QUOTAS, nothing())))
+            .await
+            .into_iter()
+            .map(Result::unwrap)
+            .filter(|it| *it == BaseChangeOutcome::Done)
+            .count();
     assert_eq!(shared_count, 4);
 
     // What is shared already is not counted again.
     let mut repeated_count = 0;
     let mut refused_count = 0;
     for id in &ids {
-        match bases.share(*id, &[sales], QUOTAS, nothing()).await.unwrap() {
+        match bases.share(*id, exactly(&[sales]), QUOTAS, nothing()).await.unwrap() {
             BaseChangeOutcome::Done => repeated_count += 1,
             _ => refused_count += 1,
         }
@@ -131,7 +156,7 @@ async fn a_shared_base_counts_for_the_groups_that_search_it(db: Database) {
     assert_eq!(repeated_count, 4);
     assert_eq!(refused_count, 1);
 
-    let unknown = bases.share(KnowledgeBaseId::generate(), &groups, QUOTAS, nothing());
+    let unknown = bases.share(KnowledgeBaseId::generate(), groups, QUOTAS, nothing());
     assert_eq!(unknown.await.unwrap(), BaseChangeOutcome::Unknown);
 }
 

@@ -8,8 +8,8 @@ use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlKnowledgeBases};
 use pia_storage_policy::SqlManagedPersonas;
 
 use crate::fixture::{
-    DEFAULT, NOW, QUOTAS, create_base, create_document, create_group, create_persona, ingest, of,
-    server,
+    DEFAULT, NOW, QUOTAS, create_base, create_document, create_group, create_persona, exactly,
+    ingest, of, server,
 };
 
 pia_testkit::contract! {
@@ -37,7 +37,7 @@ async fn a_member_searches_own_shared_and_bound_bases(db: Database) {
         create_document(&db, base, &format!("text{at}")).await;
         ingest(&db).await;
     }
-    bases.share(shared_base, &[sales], QUOTAS, nothing()).await.unwrap();
+    bases.share(shared_base, exactly(&[sales]), QUOTAS, nothing()).await.unwrap();
     let ada = create_persona(&db, &[sales]).await;
     let eve = create_persona(&db, &[other_group]).await;
     bases.bind(ada, &[bound_base], QUOTAS, nothing()).await.unwrap();

@@ -14,7 +14,7 @@ use pia_storage_knowledge::{SqlChunks, SqlDocuments, SqlIngestQueue, SqlKnowledg
 
 use crate::fixture::{
     DEFAULT, MODEL, NOW, QUOTAS, change, chunk, claim, content, create_base, create_document,
-    create_group, create_persona, ingest, new_chunks, of, put, server,
+    create_group, create_persona, exactly, ingest, new_chunks, of, put, server,
 };
 
 pia_testkit::contract! {
@@ -409,7 +409,7 @@ async fn members_read_documents_of_the_bases_that_they_search(db: Database) {
     assert_eq!(read(sales, shared_document).await, None);
     assert_eq!(read(sales, bound_document).await, None);
 
-    bases.share(shared_base, &[sales], QUOTAS, SideEffects::default()).await.unwrap();
+    bases.share(shared_base, exactly(&[sales]), QUOTAS, SideEffects::default()).await.unwrap();
     let ada = create_persona(&db, &[sales]).await;
     bases.bind(ada, &[bound_base], QUOTAS, SideEffects::default()).await.unwrap();
 

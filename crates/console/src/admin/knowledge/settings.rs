@@ -6,7 +6,7 @@ use pia_web::{ApiError, PathId, Route};
 use uuid::Uuid;
 
 use super::{admin_form, base_ref, below_base, find, is_admin, manager_form, manager_page};
-use crate::admin::group_choice::{GrantedGroups, GroupNames, typed_groups};
+use crate::admin::group_choice::{GrantedGroups, GroupNames, typed_selection};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -71,8 +71,7 @@ async fn share_with_groups(
 ) -> Result<(), ApiError> {
     let by = Some(page.user());
     let base = KnowledgeBaseId(id);
-    let sharing_groups = find(page, id).await?.shared_with;
-    let groups = typed_groups(page, form, sharing_groups).await?;
+    let groups = typed_selection(page, form).await?;
     page.run(|api| async move { api.knowledge.bases.share(by, base, groups).await }).await
 }
 
