@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pia_kernel::{
-    Clock, ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp, Unavailable, UserId,
-    utf16_len,
+    Clock, ConnectorId, GroupId, GroupSelection, OperatorId, Secret, SideEffects, Timestamp,
+    Unavailable, UserId, utf16_len,
 };
 
 use crate::connected_pod::{ConnectedPod, PodId};
@@ -204,12 +204,12 @@ impl Connectors {
         Ok(tools)
     }
 
-    /// Replaces the groups that may use the pods and the skill of a connector.
+    /// Lets the selected groups use the pods and the skill of a connector.
     pub async fn grant(
         &self,
         by: Option<UserId>,
         id: ConnectorId,
-        groups: Vec<GroupId>,
+        groups: GroupSelection,
     ) -> Result<(), ConnectorError> {
         let effects = self.effects(by, id, "Connector.GroupsUpdated");
         let outcome = self.store.grant(id, groups, effects).await?;

@@ -49,7 +49,7 @@ impl GrantedPods {
 
 #[cfg(test)]
 mod tests {
-    use pia_kernel::{ConnectorId, Timestamp};
+    use pia_kernel::{ConnectorId, GroupSelection, Timestamp};
     use pia_testkit::ManualClock;
 
     use super::*;
@@ -89,7 +89,7 @@ mod tests {
         clock.advance(Duration::from_millis(1));
         read_grants().await;
         read_grants().await;
-        connectors.grant(None, id, Vec::new()).await.unwrap();
+        connectors.grant(None, id, GroupSelection::Exactly(Vec::new())).await.unwrap();
         read_grants().await;
         connectors.delete(None, id).await.unwrap();
         read_grants().await;

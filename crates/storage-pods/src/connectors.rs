@@ -12,7 +12,9 @@ use diesel::result::DatabaseErrorKind::UniqueViolation;
 use diesel::result::Error::DatabaseError;
 use diesel_async::RunQueryDsl;
 use pia_assignments::Skill;
-use pia_kernel::{ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{
+    ConnectorId, GroupId, GroupSelection, OperatorId, Secret, SideEffects, Timestamp, Unavailable,
+};
 use pia_pods::{
     Connector, ConnectorChangeOutcome, ConnectorStore, ConnectorTokenHash, ConnectorTokenId,
     McpEndpoint, NewConnector, NewConnectorToken, TokenRotation, ValidToken,
@@ -21,7 +23,9 @@ use pia_sealing::SealContext;
 use pia_storage::schema::{
     accounts, connected_pods, connector_groups, connector_tokens, connectors, operators,
 };
-use pia_storage::{Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn, with_ids};
+use pia_storage::{
+    Database, DbError, DbInstant, DbUid, WriteEffects, in_tx, on_conn, selected_ids, with_ids,
+};
 use serde_json::json;
 
 use crate::connector_rows::{ChangeConnectors, ConnectorRow};
@@ -199,11 +203,10 @@ impl ConnectorStore for SqlConnectors {
     async fn grant(
         &self,
         id: ConnectorId,
-        groups: Vec<GroupId>,
+        groups: GroupSelection,
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable> {
         let row_id = DbUid(id.0);
-        let groups = ids(&groups);
         Ok(in_tx!(self.db, async |conn| -> Result<ConnectorChangeOutcome, DbError> {
             let row: Option<ConnectorRow> = lock!(row_id).get_result(conn).await.optional()?;
             let Some(row) = row else { return Ok(ConnectorChangeOutcome::NotFound) };
@@ -213,12 +216,13 @@ impl ConnectorStore for SqlConnectors {
                 .select(connector_groups::group_id)
                 .load(conn)
                 .await?;
-            if !conn.groups_exist(&groups).await? {
+            let ids = selected_ids(&groups, &before);
+            if !conn.groups_exist(&ids).await? {
                 return Ok(ConnectorChangeOutcome::UnknownGroup);
             }
 
-            conn.put_groups(row_id, row.operator_id, &groups).await?;
-            let effects = with_ids(&effects, "groups", &before, &groups);
+            conn.put_groups(row_id, row.operator_id, &ids).await?;
+            let effects = with_ids(&effects, "groups", &before, &ids);
             conn.write_effects(&self.db, &effects).await?;
 
             Ok(ConnectorChangeOutcome::Done)

@@ -139,7 +139,7 @@ async fn submit(page: &PageContext, form: &FormFields) -> Result<Provisioned, Ap
         token: Some(form.secret("token")).filter(|it: &Secret<String>| !it.expose().is_empty()),
     });
     let name = form.text("name").to_owned();
-    let groups = typed_groups(page, form, Vec::new()).await?;
+    let groups = typed_groups(page, form).await?;
     let draft = ConnectorDraft { name, groups, skill, mcp };
     page.run(|api| async move { api.connectors.create(by, draft).await }).await
 }

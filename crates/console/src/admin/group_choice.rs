@@ -194,25 +194,15 @@ pub(super) async fn typed_group(
     group.map(Some).ok_or_else(|| unknown_group(page, field))
 }
 
-/// Returns the groups that something is granted to after its form was sent.
+/// Returns the groups of something new.
 pub(super) async fn typed_groups(
     page: &PageContext,
     form: &FormFields,
-    granted: Vec<GroupId>,
 ) -> Result<Vec<GroupId>, ApiError> {
-    let mut groups = granted;
-    if let Some(removed) = parse_group(form.text(REMOVED)) {
-        groups.retain(|it| *it != removed);
-        return Ok(groups);
-    }
     if form.all(ADDED).next().is_none() {
         return Ok(checked_groups(form));
     }
-
-    let added = typed_group(page, form, ADDED).await?;
-    groups.extend(added.filter(|it| !groups.contains(it)));
-
-    Ok(groups)
+    Ok(typed_group(page, form, ADDED).await?.into_iter().collect())
 }
 
 /// Returns what a form changes about granted groups: the group that it adds or removes, or the

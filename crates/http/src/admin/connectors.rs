@@ -3,7 +3,7 @@
 use actix_web::HttpResponse;
 use actix_web::web::{Data, Json};
 use pia_assignments::Skill;
-use pia_kernel::{ConnectorId, GroupId, Secret, Timestamp};
+use pia_kernel::{ConnectorId, GroupId, GroupSelection, Secret, Timestamp};
 use pia_pods::{Connector, ConnectorDraft, ConnectorTokenId, McpEndpoint, Provisioned, ValidToken};
 use pia_web::{ApiError, Body, Caller, FieldError, PathId, PathPart, null_as_default};
 use serde::{Deserialize, Serialize};
@@ -89,6 +89,7 @@ pub(crate) async fn grant(
 ) -> Result<Json<Done>, HttpError> {
     let by = Some(caller.0.user);
     let groups = required("groupIds", request.group_ids)?.into_iter().map(GroupId).collect();
+    let groups = GroupSelection::Exactly(groups);
     api.run(|api| async move { api.connectors.grant(by, ConnectorId(id), groups).await }).await?;
     Ok(Json(Done::success()))
 }

@@ -3,7 +3,7 @@
 //! presents them.
 
 use async_trait::async_trait;
-use pia_kernel::{ConnectorId, GroupId, SideEffects, Timestamp, Unavailable};
+use pia_kernel::{ConnectorId, GroupId, GroupSelection, SideEffects, Timestamp, Unavailable};
 
 use crate::connected_pod::PodId;
 use crate::connector::Connector;
@@ -27,11 +27,12 @@ pub trait ConnectorStore: Send + Sync {
     /// Lists the MCP servers of connectors. A token that cannot be opened is left out.
     async fn mcp_servers(&self) -> Result<Vec<(ConnectorId, McpEndpoint)>, Unavailable>;
 
-    /// Replaces the groups of a connector, and of its operator.
+    /// Grants a connector and its operator to the selected groups. Of concurrent changes none is
+    /// lost.
     async fn grant(
         &self,
         id: ConnectorId,
-        groups: Vec<GroupId>,
+        groups: GroupSelection,
         effects: SideEffects,
     ) -> Result<ConnectorChangeOutcome, Unavailable>;
 

@@ -1,12 +1,17 @@
 //! Contract tests of connectors.
 
+use diesel::prelude::*;
+use diesel_async::RunQueryDsl;
 use futures_util::future::join_all;
-use pia_kernel::{ConnectorId, GroupId, OperatorId, Secret, SideEffects, Timestamp};
+use pia_kernel::{
+    ConnectorId, GroupId, GroupSelection, OperatorId, Secret, SideEffects, Timestamp,
+};
 use pia_pods::{
     Connector, ConnectorChangeOutcome, ConnectorStore, ConnectorTokenHash, ConnectorTokenId,
     McpEndpoint, NewConnector, NewConnectorToken, PodId, TokenRotation, ValidToken,
 };
-use pia_storage::Database;
+use pia_storage::schema::user_groups;
+use pia_storage::{Database, DbError, DbInstant, DbUid, on_conn};
 use pia_storage_pods::SqlConnectors;
 use uuid::Uuid;
 
@@ -20,6 +25,7 @@ pia_testkit::contract! {
     a_rotated_token_remains_valid_for_a_while,
     tokens_are_limited_when_pods_rotate_them,
     grants_apply_to_the_operator_too,
+    concurrent_changes_of_groups_are_all_stored,
     a_deleted_connector_loses_its_operator_and_tokens,
 }
 
@@ -79,6 +85,21 @@ pub(crate) async fn create_connector(db: &Database, name: &str, bytes: u8) -> Co
     let request = NewConnector { token: Some(token(bytes)), ..connector(name, None) };
     assert_eq!(create(db, &request).await, ConnectorChangeOutcome::Done);
     request.connector.id
+}
+
+async fn create_group(db: &Database, name: &str) -> GroupId {
+    let group = GroupId::generate();
+    let insertion = diesel::insert_into(user_groups::table).values((
+        user_groups::id.eq(DbUid(group.0)),
+        user_groups::name.eq(name),
+        user_groups::name_folded.eq(name),
+        user_groups::is_default.eq(false),
+        user_groups::created_at.eq(DbInstant(at(0))),
+    ));
+    let result: Result<usize, DbError> =
+        on_conn!(db.writer(), |conn| insertion.execute(conn).await?);
+    result.unwrap();
+    group
 }
 
 fn count_done(outcomes: &[ConnectorChangeOutcome]) -> usize {
@@ -234,7 +255,8 @@ async fn grants_apply_to_the_operator_too(db: Database) {
     assert_eq!(create(&db, &planner).await, ConnectorChangeOutcome::Done);
     let id = planner.connector.id;
     let connectors = store(&db);
-    let grant = |groups| connectors.grant(id, groups, SideEffects::default());
+    let grant =
+        |groups| connectors.grant(id, GroupSelection::Exactly(groups), SideEffects::default());
 
     let with_unknown_group = vec![DEFAULT, GroupId::generate()];
     assert_eq!(grant(with_unknown_group).await.unwrap(), ConnectorChangeOutcome::UnknownGroup);
@@ -247,8 +269,29 @@ async fn grants_apply_to_the_operator_too(db: Database) {
     assert_eq!(store(&db).list(at(1)).await.unwrap()[0].groups, [DEFAULT]);
 
     let unknown = ConnectorId::generate();
-    let outcome = store(&db).grant(unknown, Vec::new(), SideEffects::default()).await.unwrap();
+    let none = GroupSelection::Exactly(Vec::new());
+    let outcome = store(&db).grant(unknown, none, SideEffects::default()).await.unwrap();
     assert_eq!(outcome, ConnectorChangeOutcome::NotFound);
+}
+
+async fn concurrent_changes_of_groups_are_all_stored(db: Database) {
+    let planner = connector("Planner", Some("plan"));
+    assert_eq!(create(&db, &planner).await, ConnectorChangeOutcome::Done);
+    let id = planner.connector.id;
+    let mut groups = Vec::new();
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        groups.push(create_group(&db, name).await);
+    }
+
+    let changes = groups.iter().map(|&group| {
+        let change = GroupSelection::Changed { added: vec![group], removed: vec![DEFAULT] };
+        let instance = store(&db);
+        async move { instance.grant(id, change, SideEffects::default()).await.unwrap() }
+    });
+    let outcomes = join_all(changes).await;
+
+    assert_eq!(count_done(&outcomes), groups.len(), "{outcomes:?}");
+    assert_eq!(store(&db).list(at(1)).await.unwrap()[0].groups, groups);
 }
 
 async fn a_deleted_connector_loses_its_operator_and_tokens(db: Database) {

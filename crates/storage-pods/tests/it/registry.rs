@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use diesel::prelude::*;
 use diesel_async::RunQueryDsl;
-use pia_kernel::{ConnectorId, GroupId, RequestContext, SideEffects};
+use pia_kernel::{ConnectorId, GroupId, GroupSelection, RequestContext, SideEffects};
 use pia_pods::{
     CallRecord, ConnectedPod, ConnectorStore, ConnectorTokenHash, OfferedSkill, PodCallOutcome,
     PodDescription, PodId, PodRegistrationOutcome, PodRegistry, PodStanding,
@@ -114,7 +114,8 @@ async fn a_pod_is_listed_for_granted_groups_only(db: Database) {
     assert_eq!(list_connected(&db, Some(DEFAULT), 2).await.len(), 1);
     assert!(list_connected(&db, Some(GroupId::generate()), 2).await.is_empty());
 
-    store(&db).grant(connector, Vec::new(), SideEffects::default()).await.unwrap();
+    let none = GroupSelection::Exactly(Vec::new());
+    store(&db).grant(connector, none, SideEffects::default()).await.unwrap();
     assert!(list_connected(&db, Some(DEFAULT), 2).await.is_empty());
     assert_eq!(list_connected(&db, None, 2).await.len(), 1);
 }

@@ -7,7 +7,7 @@ use pia_web::{ApiError, PathId, PathPart, Route};
 use super::{
     GROUPS, KIND, PODS, TITLE, TOKEN, find, kind_cell, licensed_form, page, pods, token_cell,
 };
-use crate::admin::group_choice::{GrantedGroups, GroupNames, typed_groups};
+use crate::admin::group_choice::{GrantedGroups, GroupNames, typed_selection};
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
@@ -45,8 +45,7 @@ async fn grant_to_groups(
     form: &FormFields,
 ) -> Result<(), ApiError> {
     let by = Some(page.user());
-    let connector = page.run(|api| async move { api.connectors.find(id).await }).await?;
-    let groups = typed_groups(page, form, connector.groups).await?;
+    let groups = typed_selection(page, form).await?;
     page.run(|api| async move { api.connectors.grant(by, id, groups).await }).await
 }
 
