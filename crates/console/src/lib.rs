@@ -35,6 +35,7 @@ mod sign_in;
 mod testing;
 mod texts;
 mod ui;
+mod unlicensed;
 mod upload;
 mod well_known;
 

@@ -19,17 +19,15 @@ use pia_identity::{CallerState, ReauthProof, Role};
 use pia_kernel::{Language, Secret, UserId};
 use pia_web::{ApiError, Caller, Gates};
 
-use crate::auth::notice::LICENCE_EXPIRED;
 use crate::form_errors::attach_errors;
 use crate::form_fields::FormFields;
 use crate::page::scripted_page;
 use crate::page_language::{language, remember_language};
 use crate::shell::Shell;
 use crate::texts::{common, errors, quota_errors};
-use crate::ui::form::Form;
-use crate::ui::view::{Notice, SectionPart};
+use crate::ui::view::Notice;
 use crate::ui::{Text, View};
-use crate::{AccountPages, AddressLocations};
+use crate::{AccountPages, AddressLocations, unlicensed};
 
 /// Parameter of the query with the name of a confirmation.
 const CONFIRMATION: &str = "done";
@@ -264,41 +262,19 @@ impl PageContext {
             let confirmation = common::done(&self.query(CONFIRMATION));
             view.notice = confirmation.map(|text| Notice::new(self.t(text)));
         }
-        self.omit_unlicensed(&mut view);
+        unlicensed::omit_forms(self, &mut view);
         let shell = Shell::new(self, &self.server_name, &self.csrf_token);
         let mut response = scripted_page(status, &shell.page(&view));
         remember_language(&self.request, &mut response);
         response
     }
 
-    /// Removes the forms that the licence does not permit: a sentence takes the place of one
-    /// of a section.
-    fn omit_unlicensed(&self, view: &mut View) {
-        for part in view.sections.iter_mut().flat_map(|it| &mut it.parts) {
-            match part {
-                SectionPart::Form(form) => {
-                    if let Some(sentence) = self.licence_sentence(form) {
-                        *part = SectionPart::Paragraph(self.t(sentence).to_owned());
-                    }
-                }
-                SectionPart::Table(table) => {
-                    for row in &mut table.rows {
-                        row.forms.retain(|it| self.licence_sentence(it).is_none());
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-
-    /// Returns the reason why the licence does not permit a form; `None` if it does.
-    fn licence_sentence(&self, form: &Form) -> Option<Text> {
-        let path = format!("/{}", form.action);
+    /// Returns the code of the reason why the licence does not permit a form that is sent to this
+    /// path, without the leading slash; `None` if it does.
+    pub(crate) fn licence_refusal(&self, path: &str) -> Option<&'static str> {
+        let path = format!("/{path}");
         let err = self.gates().ok()?.check_licence_of(&Method::POST, &path).err()?;
-        Some(match err.code_and_message().0 {
-            LICENCE_EXPIRED => common::LICENCE_EXPIRED,
-            _ => common::NOT_LICENSED,
-        })
+        Some(err.code_and_message().0)
     }
 }
 

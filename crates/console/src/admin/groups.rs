@@ -255,23 +255,32 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
         view = view.section(section);
     }
 
+    let may_change = is_admin(page) && page.licence_refusal(&format!("{path}/settings")).is_none();
+    view = if may_change {
+        view.section(settings::section(page, &detail.settings, &path))
+            .section(policy_section(page, &detail, &path))
+    } else {
+        view.section(settings::facts_section(page, &detail.settings))
+            .section(policy_facts(page, &detail))
+    };
     if !is_admin(page) {
-        let policy = detail.policy.as_ref().map_or(page.t(NO_POLICY), |it| it.draft.name.as_str());
-        let facts = [(page.t(POLICY), Cell::text(policy))];
-        return Ok(view
-            .section(settings::facts_section(page, &detail.settings))
-            .section(Section::new("policy", page.t(POLICY)).facts(facts))
-            .section(members::section(page, id, &path).await?));
+        return Ok(view.section(members::section(page, id, &path).await?));
     }
 
-    Ok(view
-        .section(settings::section(page, &detail.settings, &path))
-        .section(policy_section(page, &detail, &path))
-        .section(top_up_section(page, &path, top_ups::table(page, id).await?))
+    view = view
+        .section(top_up_section(page, &detail, &path, top_ups::table(page, id).await?))
         .section(published::section(page, id).await?)
-        .section(members::newest_section(page, &detail.entry, &path).await?)
-        .section(rename_section(page, &detail, &path))
-        .section(delete_section(page, &path)))
+        .section(members::newest_section(page, &detail.entry, &path).await?);
+    if may_change {
+        view = view.section(rename_section(page, &detail, &path));
+    }
+
+    Ok(view.section(delete_section(page, &path)))
+}
+
+fn policy_facts(page: &PageContext, detail: &GroupDetail) -> Section {
+    let policy = detail.policy.as_ref().map_or(page.t(NO_POLICY), |it| it.draft.name.as_str());
+    Section::new("policy", page.t(POLICY)).facts([(page.t(POLICY), Cell::text(policy))])
 }
 
 fn policy_section(page: &PageContext, detail: &GroupDetail, path: &str) -> Section {

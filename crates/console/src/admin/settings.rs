@@ -276,12 +276,16 @@ async fn setting_view(
     }
 
     let view = view.section(facts_section(page, &setting, change.as_ref()).await?);
+    let change_path = format!("{path}/change");
     if setting.needs_restart {
         return Ok(view);
     }
 
-    let change_form = Form::new(format!("{path}/change"), page.t(common::SAVE))
-        .field(value_field(page, &setting, typed));
+    // In place of an omitted form its fields are displayed, but the facts state the value already.
+    let is_permitted = page.licence_refusal(&change_path).is_none();
+    let field = is_permitted.then(|| value_field(page, &setting, typed));
+    let change_form = Form::new(change_path, page.t(common::SAVE));
+    let change_form = field.into_iter().fold(change_form, Form::field);
     let view = view.section(Section::new("change", page.t(CHANGE)).form(change_form));
     if change.is_none() {
         return Ok(view);

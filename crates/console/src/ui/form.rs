@@ -237,6 +237,17 @@ impl Field {
         }
     }
 
+    /// Returns its value as people read it: of a choice the labels of the selected options.
+    pub(crate) fn display_value(&self) -> String {
+        match &self.control {
+            FieldControl::Select(options) | FieldControl::Checks(options) => {
+                let selected = options.iter().filter(|it| it.is_selected);
+                selected.map(|it| it.label.as_str()).collect::<Vec<_>>().join(", ")
+            }
+            _ => self.value(),
+        }
+    }
+
     /// Replaces its value by what was typed, and an original value by that of the refused form.
     /// Passwords and files are never sent back.
     pub(crate) fn refill(&mut self, typed: &FormFields) {

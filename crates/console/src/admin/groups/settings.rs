@@ -91,7 +91,7 @@ fn model_fields(page: &PageContext, settings: &GroupSettings, choice: Option<Fie
     modes.chain(types).chain(choice).chain(new_fields).collect()
 }
 
-/// Returns a group's settings, for managers who only read them.
+/// Returns a group's settings, to be read only.
 pub(super) fn facts_section(page: &PageContext, settings: &GroupSettings) -> Section {
     let quotas = Quota::ALL.into_iter().map(|quota| {
         let value = match settings.quota(quota) {

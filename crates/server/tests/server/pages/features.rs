@@ -60,18 +60,34 @@ async fn after_the_end_of_the_licence_changes_lead_administrators_to_its_renewal
         .licensed(Some(Terms { expires_at: end, ..terms() }))
         .at(Arc::<ManualClock>::clone(&clock));
     let app = start_with_admin(config).await;
+    app.admin("group set default credits.daily=1234").await.expect("a limit");
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     let body = form(&[("csrfToken", &ada.csrf_token().await), ("name", "Sales")]);
     clock.advance(Duration::from_mins(2));
 
     let groups = ada.get("/admin/groups").await.text();
     let licence = ada.get("/admin/licence").await.text();
+    let default_group = ada.get("/admin/groups/00000000-0000-7000-8000-000000000001").await.text();
+    let setting = ada.get("/admin/settings/LocalAuth:Registration").await.text();
+    let profile = ada.get("/account").await.text();
     let group = ada.post("/admin/groups", &[], &body).await;
     let name = ada.post("/account/name", &[], &body).await;
 
     let sentence =
         "<p>The licence has expired. Data can still be read; renew it to make changes.</p>";
-    assert!(groups.contains(sentence), "{groups}");
+    for (page, link) in [
+        (&groups, "<a href=\"../admin/licence\">Renew the licence</a>"),
+        (&default_group, "<a href=\"../../admin/licence\">Renew the licence</a>"),
+        (&setting, "<a href=\"../../admin/licence\">Renew the licence</a>"),
+        (&profile, "<a href=\"admin/licence\">Renew the licence</a>"),
+    ] {
+        assert!(page.contains(link), "{page}");
+        assert_eq!(page.matches(sentence).count(), 1, "{page}");
+    }
+    assert!(!groups.contains("id=\"new\""), "{groups}");
+    for fact in ["<dt>Client policy</dt>", "1,234", "id=\"members\"", "id=\"published\""] {
+        assert!(default_group.contains(fact), "{fact}: {default_group}");
+    }
     let has_form = |page: &str, path: &str| {
         PageParts::parse(page).forms.iter().any(|it| it.action.ends_with(path))
     };
