@@ -41,7 +41,7 @@ enum StepState {
     Done,
     /// Step must be done.
     Open,
-    /// Step was done, but the last test of it failed.
+    /// Step was done, but does not hold any more: its last test failed, or its licence expired.
     Attention,
     /// Step may be left out.
     Optional,

@@ -51,7 +51,7 @@ async fn licence_view(page: &PageContext) -> Result<View, ApiError> {
     let accounts = count_accounts(page).await?;
     Ok(view
         .section(facts_section(page, licence, now, accounts))
-        .section(features_section(page, licence))
+        .section(features_section(page, licence, now))
         .section(replace_section(page)))
 }
 
@@ -93,7 +93,7 @@ fn facts_section(page: &PageContext, licence: &Licence, now: Timestamp, accounts
 }
 
 pub(super) fn status_cell(page: &PageContext, licence: &Licence, now: Timestamp) -> Cell {
-    let (text, tone) = if licence.expires_at.is_some_and(|it| it <= now) {
+    let (text, tone) = if is_expired(licence, now) {
         (EXPIRED, Tone::Bad)
     } else if licence.expires_soon(now) {
         (EXPIRES_SOON, Tone::Warning)
@@ -103,20 +103,27 @@ pub(super) fn status_cell(page: &PageContext, licence: &Licence, now: Timestamp)
     Cell::badge(page.t(text), tone)
 }
 
-fn features_section(page: &PageContext, licence: &Licence) -> Section {
+fn is_expired(licence: &Licence, now: Timestamp) -> bool {
+    licence.expires_at.is_some_and(|it| it <= now)
+}
+
+fn features_section(page: &PageContext, licence: &Licence, now: Timestamp) -> Section {
+    // Features of a licence that has expired are not available.
+    let tone = if is_expired(licence, now) { Tone::Neutral } else { Tone::Good };
     let table = Table {
         caption: page.t(FEATURES).to_owned(),
         columns: [FEATURE, common::STATUS].map(|it| page.t(it).into()).into(),
-        rows: Feature::ALL.map(|feature| feature_row(page, licence, feature)).into(),
+        rows: Feature::ALL.map(|feature| feature_row(page, licence, feature, tone)).into(),
         ..Table::default()
     };
 
     Section::new("features", page.t(FEATURES)).table(table)
 }
 
-fn feature_row(page: &PageContext, licence: &Licence, feature: Feature) -> Row {
+/// Returns the row of a feature, with the tone of one that is included.
+fn feature_row(page: &PageContext, licence: &Licence, feature: Feature, tone: Tone) -> Row {
     let status = if licence.features.contains(&feature) {
-        Cell::badge(page.t(INCLUDED), Tone::Good)
+        Cell::badge(page.t(INCLUDED), tone)
     } else {
         Cell::badge(page.t(NOT_INCLUDED), Tone::Neutral)
     };

@@ -20,7 +20,7 @@ pub(super) fn licence_step(page: &PageContext) -> Result<FirstStep, ApiError> {
     let now = gates.clock.now();
     let (step_state, licence) = match state.at(now) {
         Licensed::Valid(it) => (StepState::Done, Some(it)),
-        Licensed::Expired(it) => (StepState::Open, Some(it)),
+        Licensed::Expired(it) => (StepState::Attention, Some(it)),
         Licensed::Not => (StepState::Open, None),
     };
 

@@ -68,6 +68,7 @@ async fn after_the_end_of_the_licence_changes_lead_administrators_to_its_renewal
     let groups = ada.get("/admin/groups").await.text();
     let licence = ada.get("/admin/licence").await.text();
     let default_group = ada.get("/admin/groups/00000000-0000-7000-8000-000000000001").await.text();
+    let first_steps = ada.get("/admin/first-steps").await.text();
     let setting = ada.get("/admin/settings/LocalAuth:Registration").await.text();
     let profile = ada.get("/account").await.text();
     let group = ada.post("/admin/groups", &[], &body).await;
@@ -88,6 +89,11 @@ async fn after_the_end_of_the_licence_changes_lead_administrators_to_its_renewal
     for fact in ["<dt>Client policy</dt>", "1,234", "id=\"members\"", "id=\"published\""] {
         assert!(default_group.contains(fact), "{fact}: {default_group}");
     }
+    assert!(licence.contains(">Included</span>"), "{licence}");
+    assert!(!licence.contains("badge good"), "{licence}");
+    let (_, licence_step) = first_steps.split_once("first-steps#licence").expect("a step");
+    let (licence_step, _) = licence_step.split_once("</tr>").expect("its row");
+    assert!(licence_step.contains("Needs attention"), "{licence_step}");
     let has_form = |page: &str, path: &str| {
         PageParts::parse(page).forms.iter().any(|it| it.action.ends_with(path))
     };
