@@ -247,7 +247,8 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
         view = view.below(page.t(TITLE), "admin/groups");
     }
 
-    if let Some(usage_section) = settings::usage_section(page, &detail.credits) {
+    if let Some(usage_section) = settings::usage_section(page, &detail.credits, &detail.top_members)
+    {
         view = view.section(usage_section);
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use pia_assistant::{CreditStock, CreditView, Gauge};
+use pia_assistant::{CreditStock, CreditView, Gauge, MemberBudget};
 use pia_kernel::BudgetPeriod;
 use pia_policy::{GroupSettings, MODES, Quota, SettingChange};
 use pia_web::{ApiError, FieldError};
@@ -138,8 +138,13 @@ pub(super) fn facts_section(page: &PageContext, settings: &GroupSettings) -> Sec
     Section::new("settings", page.t(TITLE)).facts(facts)
 }
 
-/// Returns the usage of a group's budgets; `None` if it has no budget.
-pub(super) fn usage_section(page: &PageContext, view: &CreditView) -> Option<Section> {
+/// Returns the usage of a group's budgets, and whether its members have used none of theirs;
+/// `None` if there is nothing to state.
+pub(super) fn usage_section(
+    page: &PageContext,
+    view: &CreditView,
+    top_members: &[(BudgetPeriod, Vec<MemberBudget>)],
+) -> Option<Section> {
     let number = |it: i64| format::number(page.language, it);
     let gauge = |it: Gauge| page.fill(OF, &[&number(it.used), &number(it.limit)]);
     let stock = |it: CreditStock| page.fill(OF, &[&number(it.remaining), &number(it.total)]);
@@ -155,7 +160,14 @@ pub(super) fn usage_section(page: &PageContext, view: &CreditView) -> Option<Sec
         .filter_map(|(label, usage)| Some((page.t(label), Cell::text(usage?))))
         .collect();
 
-    (!facts.is_empty()).then(|| Section::new("use", page.t(USED)).facts(facts))
+    let mut section = Section::new("use", page.t(USED));
+    if !facts.is_empty() {
+        section = section.facts(facts);
+    }
+    if !top_members.is_empty() && top_members.iter().all(|(_, members)| members.is_empty()) {
+        section = section.paragraph(page.t(UNUSED));
+    }
+    (!section.parts.is_empty()).then_some(section)
 }
 
 /// Returns the changes that a person made in a form. Other settings may have been changed since
@@ -317,6 +329,10 @@ const TYPE_NAME: Text = Text::new(
     "Geben Sie einen Typ mit bis zu 50 Zeichen ein.",
 );
 const USED: Text = Text::new("Usage", "Verbrauch");
+const UNUSED: Text = Text::new(
+    "No member has used any of their credits in the current periods.",
+    "In den laufenden Zeiträumen hat kein Mitglied eigene Credits verbraucht.",
+);
 const TOP_UP: Text = Text::new("Top-ups left", "Übrige Aufladungen");
 const BYTES: Text = Text::new("In bytes. {}", "In Byte. {}");
 const POOL_LEFT: Text = Text::new("Pool left this week", "Übriger Pool dieser Woche");

@@ -9,7 +9,7 @@ use crate::page_context::PageContext;
 use crate::texts::limits::budget_label;
 use crate::ui::{Cell, Row, Section, Table, Text, format};
 
-/// Returns a section for each of these budgets.
+/// Returns a section for each of these budgets that a member has used.
 pub(super) async fn sections(
     page: &PageContext,
     budgets: &[(BudgetPeriod, Vec<MemberBudget>)],
@@ -36,13 +36,12 @@ pub(super) async fn sections(
             caption: label.to_owned(),
             columns: [MEMBER, USED, LIMIT, SHARE].map(|text| page.t(text).to_owned()).into(),
             rows: rows.collect(),
-            empty: page.t(EMPTY).to_owned(),
             ..Table::default()
         };
         Section::new(period.name(), label).intro(page.t(INTRO)).table(table)
     };
 
-    Ok(budgets.iter().map(section).collect())
+    Ok(budgets.iter().filter(|(_, members)| !members.is_empty()).map(section).collect())
 }
 
 const INTRO: Text = Text::new(
@@ -53,7 +52,3 @@ const MEMBER: Text = Text::new("Member", "Mitglied");
 const USED: Text = Text::new("Used", "Verbraucht");
 const LIMIT: Text = Text::new("Limit", "Limit");
 const SHARE: Text = Text::new("Share", "Anteil");
-const EMPTY: Text = Text::new(
-    "No member has used credits in this period.",
-    "In diesem Zeitraum hat kein Mitglied Credits verbraucht.",
-);

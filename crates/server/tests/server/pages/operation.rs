@@ -428,15 +428,18 @@ async fn members_who_used_most_are_listed_for_those_who_manage_the_group(databas
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
     let manager_address = sign_up_with_role(&app, Role::OrgManager).await;
     let manager = Visitor::sign_in(&app, "admin", &manager_address).await;
-    app.admin("group set default credits.daily=100").await.expect("a limit");
+    app.admin("group set default credits.daily=100 credits.weekly=100").await.expect("limits");
 
     let page_before_usage = ada.get(DEFAULT_GROUP_PATH).await.text();
     record_usage(&app).await;
     let page = ada.get(DEFAULT_GROUP_PATH).await.text();
     let manager_response = manager.get(DEFAULT_GROUP_PATH).await;
 
-    let no_usage = "No member has used credits in this period";
+    let no_usage = "No member has used any of their credits in the current periods.";
     assert!(page_before_usage.contains(no_usage), "{page_before_usage}");
+    assert!(!page_before_usage.contains("<section id=\"daily\""), "{page_before_usage}");
+    assert!(page.contains("<section id=\"daily\"") && !page.contains(no_usage), "{page}");
+    assert!(!page.contains("<section id=\"weekly\""), "{page}");
     assert!(page.contains("The members who have used most of this budget"), "{page}");
     assert!(page.contains("admin/audit?action=Group.ToppedUp"), "{page}");
 
