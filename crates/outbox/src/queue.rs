@@ -195,6 +195,15 @@ impl MailQueue {
         Ok(newest.filter(is_recent))
     }
 
+    /// Returns whether an email that was queued since then, or at any time, is tried again.
+    pub async fn is_retrying(&self, since: Option<Timestamp>) -> Result<bool, Unavailable> {
+        let newest_only = PageRequest { after: None, limit: 1 };
+        let state = Some(MailState::Postponed);
+        let emails = self.store.page(None, state, TimeOrder::Newest, newest_only).await?;
+        let is_recent = |it: &MailRecord| since.is_none_or(|since| it.queued_at >= since);
+        Ok(emails.first().is_some_and(is_recent))
+    }
+
     fn effects_on(
         &self,
         by: UserId,

@@ -70,6 +70,8 @@ struct ServerState {
     is_protected: bool,
     /// Test email to the administrator since the relay was changed, unless it was sent.
     unsent_test: Option<MailRecord>,
+    /// True if an email since the relay was changed is tried again.
+    is_retrying_email: bool,
 }
 
 pub(super) fn routes() -> Vec<Route> {
@@ -156,7 +158,10 @@ fn typed_value(fields: &FormFields, field: &str) -> Option<String> {
 async fn send_test_email(page: PageContext, fields: FormFields) -> PageResult {
     let by = page.user();
     let queued = page.run(|api| async move { api.mails.send_test(by).await }).await;
-    finish(&page, &fields, queued, "queued").await
+    match queued {
+        Ok(()) => page.done(&format!("{PATH}#email"), "test-queued"),
+        Err(err) => page.refuse_typed(steps_view(&page).await?, &fields, err),
+    }
 }
 
 async fn test_model(page: PageContext, fields: FormFields) -> PageResult {
@@ -255,8 +260,11 @@ impl ServerState {
         let changed_at = email_changes.map(|it| it.updated_at).max();
         let unsent_test =
             page.run(|api| async move { api.mails.unsent_test(user, changed_at).await }).await?;
+        let is_retrying_email =
+            page.run(|api| async move { api.mails.is_retrying(changed_at).await }).await?;
 
-        Ok(Self { settings, emails, groups, email: account.email, is_protected, unsent_test })
+        let email = account.email;
+        Ok(Self { settings, emails, groups, email, is_protected, unsent_test, is_retrying_email })
     }
 
     /// Returns whether a test email is still to be sent for the first time.
@@ -264,9 +272,10 @@ impl ServerState {
         self.unsent_test.as_ref().is_some_and(|it| it.failure.is_none())
     }
 
-    /// Returns whether the last test email failed.
-    fn has_failed_test(&self) -> bool {
-        self.unsent_test.as_ref().is_some_and(|it| it.failure.is_some())
+    /// Returns whether the last test email failed, or another email is tried again.
+    fn has_failed_email(&self) -> bool {
+        let is_failed = self.unsent_test.as_ref().is_some_and(|it| it.failure.is_some());
+        is_failed || self.is_retrying_email
     }
 
     /// Returns a setting in force.

@@ -33,7 +33,7 @@ async fn list(page: PageContext) -> PageResult {
 async fn send_test(page: PageContext, _: FormFields) -> PageResult {
     let by = page.user();
     match page.run(|api| async move { api.mails.send_test(by).await }).await {
-        Ok(()) => page.done("admin/mail", "queued"),
+        Ok(()) => page.done("admin/mail", "test-queued"),
         Err(err) => page.refuse(list_view(&page).await?, err),
     }
 }

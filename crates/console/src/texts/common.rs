@@ -85,6 +85,7 @@ const DONE: &[(&str, Text)] = &[
     ("topped-up", Text::new("The credits are added.", "Die Credits sind hinzugefügt.")),
     ("licence-replaced", Text::new("The licence is replaced.", "Die Lizenz ist ersetzt.")),
     ("queued", Text::new("Queued.", "In die Warteschlange gestellt.")),
+    ("test-queued", Text::new("The test email is on its way.", "Die Test-E-Mail ist unterwegs.")),
     ("renamed", Text::new("Renamed.", "Umbenannt.")),
     ("removed", Text::new("Removed.", "Entfernt.")),
     (

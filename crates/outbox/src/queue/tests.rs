@@ -103,6 +103,29 @@ async fn only_the_newest_test_since_a_change_is_found() {
 }
 
 #[tokio::test]
+async fn only_retries_of_emails_since_a_change_count() {
+    let after_start = Timestamp::from_micros(1);
+
+    for (emails, since, expected) in [
+        (vec![], None, false),
+        (vec![record(Some("451"), None)], None, true),
+        (vec![record(Some("451"), None)], Some(START), true),
+        (vec![record(Some("451"), None)], Some(after_start), false),
+    ] {
+        let case = format!("{emails:?} {since:?}");
+        let mut store = MockMailQueueStore::new();
+        store
+            .expect_page()
+            .withf(|user, state, _, _| user.is_none() && *state == Some(MailState::Postponed))
+            .once()
+            .return_once(move |_, _, _, _| Ok(emails));
+        let (queue, _) = mail_queue(store, true);
+
+        assert_eq!(queue.is_retrying(since).await.unwrap(), expected, "{case}");
+    }
+}
+
+#[tokio::test]
 async fn nothing_is_queued_without_a_relay() {
     let (queue, effects) = mail_queue(MockMailQueueStore::new(), false);
 

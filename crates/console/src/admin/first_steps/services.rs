@@ -35,7 +35,7 @@ pub(super) const PROVIDER_SETTINGS: [(&str, &str); 4] = [
 pub(super) fn email_state(page: &PageContext, state: &ServerState) -> StepState {
     if !page.api.mails.is_configured() {
         StepState::Optional
-    } else if state.has_failed_test() {
+    } else if state.has_failed_email() {
         StepState::Attention
     } else {
         StepState::Done

@@ -1,6 +1,7 @@
 //! Tests of the first steps after the installation.
 
 use pia_demo_upstream::Demo;
+use pia_kernel::{Clock as _, QueuedEmail, SystemClock};
 use pia_policy::{Feature, Terms};
 use pia_server_testkit::client::TestResponse;
 use pia_server_testkit::harness::{TestConfig, terms};
@@ -17,6 +18,7 @@ on_both_databases!(
     a_provider_and_a_password_of_a_relay_are_stored_encrypted,
     a_step_whose_test_failed_needs_attention_and_is_corrected,
     a_test_email_is_displayed_until_it_is_sent,
+    email_needs_attention_while_any_is_retried,
     a_step_is_done_by_whoever_set_it,
     features_without_a_licence_are_no_steps,
 );
@@ -200,21 +202,34 @@ async fn a_test_email_is_displayed_until_it_is_sent(database: TestDatabase) {
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
 
     let before = section(&ada, "email").await;
-    send(&ada, "test-email", &[]).await;
+    let answer = send(&ada, "test-email", &[]).await;
     let during = section(&ada, "email").await;
     until(async || (states(&ada).await[3] == ATTENTION).then_some(())).await;
     let after = section(&ada, "email").await;
 
+    assert_eq!(answer.header("location"), Some("../../admin/first-steps?done=test-queued#email"));
     assert!(!before.contains("Last test email") && !before.contains("data-live"), "{before}");
     assert!(during.contains("Last test email") && during.contains("data-live"), "{during}");
     assert!(after.contains("did not answer") && !after.contains("data-live"), "{after}");
 }
 
+async fn email_needs_attention_while_any_is_retried(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database).with_mail()).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let email = QueuedEmail::new("invitation").with("link", "https://pia.example/canary");
+
+    app.queue(email.to_address(SystemClock.now(), "canary@example.org")).await;
+    until(async || (states(&ada).await[3] == ATTENTION).then_some(())).await;
+
+    assert!(!section(&ada, "email").await.contains("Last test email"), "it was no test");
+}
+
 async fn a_step_is_done_by_whoever_set_it(database: TestDatabase) {
     let demo = Demo::start(0).expect("an upstream");
+    let relay = FakeRelay::start().await;
     let config = TestConfig::on(database)
         .with_upstream(&demo.endpoint())
-        .with_mail()
+        .with_relay(&relay)
         .with("Server__PublicUrl", "https://pia.example")
         .with("LocalAuth__Registration", "closed");
     let app = start_with_admin(config.with("LocalAuth__Registration", "open")).await;
