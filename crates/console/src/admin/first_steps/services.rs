@@ -159,7 +159,7 @@ fn provider_form(page: &PageContext, state: &ServerState, submit: Text) -> Form 
     let types = ProviderType::ALL
         .iter()
         .filter(|it| **it != ProviderType::AzureOpenAi)
-        .map(|it| (it.name(), it.name()));
+        .map(|it| (it.name(), provider_label(page, *it)));
     let model = Field::text("model", page.t(MODEL), state.value("Ai:Model"));
     let endpoint =
         Field::input("endpoint", page.t(ENDPOINT), "url", "off", state.value("Ai:Endpoint"));
@@ -169,6 +169,24 @@ fn provider_form(page: &PageContext, state: &ServerState, submit: Text) -> Form 
         .field(model.hint(page.t(MODEL_HINT)))
         .field(endpoint.hint(page.t(ENDPOINT_HINT)).optional())
         .field(key.hint(page.t(state.secret_hint("Ai:ApiKey"))).optional())
+}
+
+fn provider_label(page: &PageContext, provider: ProviderType) -> &'static str {
+    match provider {
+        ProviderType::OpenAiCompatible => page.t(COMPATIBLE_SERVER),
+        ProviderType::VLlm => "vLLM",
+        ProviderType::AzureOpenAi => "Azure OpenAI",
+        _ => provider.name(),
+    }
+}
+
+/// Returns a fact: the type of the provider, and the source of this setting.
+fn provider_fact(page: &PageContext, state: &ServerState) -> Cell {
+    let fact = state.fact(page, "Ai:ProviderType");
+    match ProviderType::ALL.iter().find(|it| it.name().eq_ignore_ascii_case(&fact.text)) {
+        Some(provider) => Cell { text: provider_label(page, *provider).to_owned(), ..fact },
+        None => fact,
+    }
 }
 
 fn add_model(
@@ -185,7 +203,7 @@ fn add_model(
     ];
     if entry.key == SINGLE_MODEL {
         facts.extend([
-            (page.t(PROVIDER_TYPE), state.fact(page, "Ai:ProviderType")),
+            (page.t(PROVIDER_TYPE), provider_fact(page, state)),
             (page.t(MODEL_NAME), state.fact(page, "Ai:Model")),
             (page.t(ENDPOINT), state.fact(page, "Ai:Endpoint")),
             (page.t(API_KEY), state.secret(page, "Ai:ApiKey")),
@@ -237,6 +255,7 @@ const SEVERAL_MODELS: Text = Text::new(
     "Um mehrere Modelle oder ein Deployment von Azure OpenAI anzubieten, ergänzen Sie Einträge \
      unter Ai:Providers in einer Einstellungsdatei.",
 );
+const COMPATIBLE_SERVER: Text = Text::new("OpenAI-compatible server", "OpenAI-kompatibler Server");
 const PROVIDER_TYPE: Text = Text::new("Provider", "Anbieter");
 const MODEL_HINT: Text = Text::new("Such as gpt-4o-mini", "Etwa gpt-4o-mini");
 const ENDPOINT: Text = Text::new("Base URL", "Basis-URL");

@@ -159,6 +159,7 @@ async fn a_step_whose_test_failed_needs_attention_and_is_corrected(database: Tes
     let relay = [("host", "localhost"), ("from", "pia@example.org"), ("security", "none")];
 
     let dead = [&provider("http://127.0.0.1:9/v1")[..], &key].concat();
+    let providers = section(&ada, "provider").await;
     send(&ada, "provider", &dead).await;
     let failed_call = send(&ada, "test-call", &[("key", "Ai")]).await.text();
     let failed_provider = section(&ada, "provider").await;
@@ -177,6 +178,13 @@ async fn a_step_whose_test_failed_needs_attention_and_is_corrected(database: Tes
 
     assert!(failed_call.contains(ATTENTION), "{failed_call}");
     assert!(failed_provider.contains("value=\"http://127.0.0.1:9/v1\""), "{failed_provider}");
+    for option in [
+        "<option value=\"OpenAICompatible\">OpenAI-compatible server</option>",
+        "<option value=\"VLlm\">vLLM</option>",
+    ] {
+        assert!(providers.contains(option), "{option}: {providers}");
+    }
+    assert!(failed_provider.contains("<dd>OpenAI-compatible server"), "{failed_provider}");
     assert!(!failed_provider.contains("s3cret"), "{failed_provider}");
     assert!(failed_provider.contains("keep the one that is set"), "{failed_provider}");
     assert_eq!(correction.status, 303, "{}", correction.text());
