@@ -33,13 +33,13 @@ pub(super) async fn section(page: &PageContext, group: GroupId) -> Result<Sectio
             let count = format::number(page.language, cells.len() as u64);
             links.push(Link { label: page.fill(all, &[&count]), path: list.to_owned() });
         }
-        let entry_row = |cell| Row::new(vec![Cell::text(page.t(kind)), cell]);
+        let entry_row = |cell| Row::new(vec![cell, Cell::text(page.t(kind))]);
         rows.extend(cells.into_iter().take(MAX_ENTRIES).map(entry_row));
     }
 
     let table = Table {
         caption: page.t(TITLE).to_owned(),
-        columns: [KIND, common::NAME].map(|it| page.t(it).to_owned()).into(),
+        columns: [common::NAME, KIND].map(|it| page.t(it).to_owned()).into(),
         rows,
         empty: page.t(EMPTY).to_owned(),
         ..Table::default()

@@ -29,16 +29,14 @@ pub(super) fn section(page: &PageContext, settings: &GroupSettings, path: &str) 
         .chain(model_fields(page, settings, choice));
 
     let form = Form::new(format!("{path}/settings"), page.t(common::SAVE));
-    let section = Section::new("settings", page.t(TITLE))
-        .intro(page.t(INTRO))
-        .form(fields.fold(form, Form::field).with_originals());
-    if has_models {
-        return section;
+    let mut section = Section::new("settings", page.t(TITLE)).intro(page.t(INTRO));
+    if !has_models {
+        let label = page.t(models::TITLE).to_owned();
+        let to_models = Link { label, path: "admin/models".to_owned() };
+        section = section.paragraph(page.t(NO_MODELS)).links(vec![to_models]);
     }
 
-    let to_models =
-        Link { label: page.t(models::TITLE).to_owned(), path: "admin/models".to_owned() };
-    section.paragraph(page.t(NO_MODELS)).links(vec![to_models])
+    section.form(fields.fold(form, Form::field).with_originals())
 }
 
 fn quota_field(page: &PageContext, settings: &GroupSettings, quota: Quota) -> Field {

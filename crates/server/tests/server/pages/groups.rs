@@ -117,7 +117,9 @@ async fn a_group_lists_its_personas_plugins_and_bases(database: TestDatabase) {
     let of_default = console.get(GROUP).await.text();
 
     let persona_link = format!("admin/personas/{persona}\">Editor</a>");
-    assert!(of_sales.contains(&persona_link), "{of_sales}");
+    let (_, after_name) = of_sales.split_once(&persona_link).expect("a link");
+    let (kind, _) = after_name.split_once("</tr>").expect("its row");
+    assert!(kind.contains(">Persona</td>"), "{kind}");
     assert!(of_sales.contains(">Handbook</a>") && !of_sales.contains(">Travel</a>"), "{of_sales}");
     assert!(of_default.contains(">Travel</a>") && !of_default.contains("Editor"), "{of_default}");
     assert!(of_sales.contains(">Robots</a>") && !of_default.contains(">Robots</a>"), "{of_sales}");
