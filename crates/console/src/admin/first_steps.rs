@@ -316,14 +316,13 @@ impl ServerState {
         self.setting(key).and_then(|it| it.value.as_deref()).unwrap_or_default()
     }
 
-    /// Returns a fact: the value of a setting, and its source.
+    /// Returns a fact: the value of a setting, and its source if it is set.
     fn fact(&self, page: &PageContext, key: &str) -> Cell {
         let Some(listed) = self.listed(key) else { return Cell::default() };
-        let value = match self.value(key) {
-            "" => page.t(settings::NOT_SET),
-            value => value,
-        };
-        Cell::text(value).detail(self.origin(page, listed))
+        match self.value(key) {
+            "" => Cell::text(page.t(settings::NOT_SET)),
+            value => Cell::text(value).detail(self.origin(page, listed)),
+        }
     }
 
     /// Returns a fact: whether a secret is set, and its source.
@@ -343,6 +342,25 @@ impl ServerState {
 /// Returns a setting of a list by its key.
 fn find_setting<'a>(settings: &'a [ListedSetting], key: &str) -> Option<&'a ListedSetting> {
     settings.iter().find(|it| it.setting.key == key)
+}
+
+/// Takes the source that all these settings have, to be displayed once; empty if they have several.
+fn take_common_source(facts: &mut [(&'static str, Cell)]) -> String {
+    let mut sources = facts.iter().map(|it| it.1.detail.as_str()).filter(|it| !it.is_empty());
+    let source = sources.next().unwrap_or_default().to_owned();
+    if sources.any(|it| it != source) {
+        return String::new();
+    }
+
+    for (_, cell) in facts {
+        cell.detail.clear();
+    }
+    source
+}
+
+/// Adds the source of the settings of a section, unless each has its own.
+fn add_source(section: Section, source: String) -> Section {
+    if source.is_empty() { section } else { section.paragraph(source) }
 }
 
 impl FirstStep {
@@ -394,3 +412,25 @@ const SECRET_STAYS: Text = Text::new(
     "Leer lassen, um den bisherigen Wert zu behalten. Wird verschlüsselt gespeichert und nie \
      angezeigt.",
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_all_settings_have_is_taken_from_them() {
+        let host = ("Host", Cell::text("localhost").detail("Source: Console"));
+        let user = ("User", Cell::text("Not set"));
+        let port = ("Port", Cell::text("25").detail("Source: Console"));
+        let from = ("From", Cell::text("a@b").detail("Source: Environment"));
+        let mut same = [host, user, port];
+
+        assert_eq!(take_common_source(&mut same), "Source: Console");
+        assert!(same.iter().all(|it| it.1.detail.is_empty()));
+
+        let [host, ..] = same;
+        let mut several = [(host.0, host.1.detail("Source: Console")), from];
+        assert_eq!(take_common_source(&mut several), "");
+        assert!(several.iter().all(|it| !it.1.detail.is_empty()));
+    }
+}

@@ -4,7 +4,7 @@ use pia_assistant::{AttemptOutcome, CatalogueModel, ModelEntry, ProviderType};
 use pia_policy::Feature;
 use pia_web::ApiError;
 
-use super::{FirstStep, PATH, ServerState, StepState};
+use super::{FirstStep, PATH, ServerState, StepState, add_source, take_common_source};
 use crate::admin::{mail, models};
 use crate::page_context::PageContext;
 use crate::texts::common;
@@ -73,13 +73,15 @@ fn email_facts(page: &PageContext, state: &ServerState, section: Section) -> Sec
         (page.t(SECURITY), Cell { text: security.to_owned(), ..state.fact(page, "Smtp:Security") }),
         (page.t(USERNAME), state.fact(page, "Smtp:Username")),
         (page.t(PASSWORD), state.secret(page, "Smtp:Password")),
-        (page.t(SENT), Cell::text(sent)),
     ];
+    let source = take_common_source(&mut facts);
+    facts.push((page.t(SENT), Cell::text(sent)));
     if let Some(test) = &state.unsent_test {
         facts.push((page.t(LAST_TEST), mail::state_cell(page, test, page.api.clock.now())));
     }
 
-    section.facts(facts).form(Form::new(format!("{PATH}/test-email"), page.t(SEND_TEST)))
+    let test = Form::new(format!("{PATH}/test-email"), page.t(SEND_TEST));
+    add_source(section.facts(facts), source).form(test)
 }
 
 /// Returns the kinds of encryption with their labels.
@@ -201,17 +203,21 @@ fn add_model(
         (page.t(MODEL), Cell::link(title, models::path_of(&entry.key)).detail(detail)),
         (page.t(LAST_CALL), models::attempts::last_call_cell(page, &entry.attempts)),
     ];
+    let mut source = String::new();
     if entry.key == SINGLE_MODEL {
-        facts.extend([
+        let mut settings = [
             (page.t(PROVIDER_TYPE), provider_fact(page, state)),
             (page.t(MODEL_NAME), state.fact(page, "Ai:Model")),
             (page.t(ENDPOINT), state.fact(page, "Ai:Endpoint")),
             (page.t(API_KEY), state.secret(page, "Ai:ApiKey")),
-        ]);
+        ];
+        source = take_common_source(&mut settings);
+        facts.extend(settings);
     }
 
     let test = Form::new(format!("{PATH}/test-call"), page.t(TEST_CALL));
-    let section = section.facts(facts).form(test.hidden("key", entry.key.as_str()).about(title));
+    let section = add_source(section.facts(facts), source)
+        .form(test.hidden("key", entry.key.as_str()).about(title));
     if !may_be_corrected(entry) {
         return section;
     }
