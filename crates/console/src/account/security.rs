@@ -153,8 +153,8 @@ const TURN_OFF: Text =
     Text::new("Turn off two-factor authentication", "Zwei-Faktor-Authentifizierung ausschalten");
 const FOR_CONSOLE: Text = Text::new(
     "Your role has access to the console, which may require a second factor or a passkey.",
-    "Ihre Rolle hat Zugang zur Konsole. Diese kann einen zweiten Faktor oder einen Passkey \
-     verlangen.",
+    "Ihre Rolle hat Zugang zur Konsole. Die Konsole kann dafür einen zweiten Faktor oder einen \
+     Passkey verlangen.",
 );
 const PASSKEYS_HINT: Text = Text::new(
     "Sign in with your fingerprint, your face or the PIN of your device, without a password.",

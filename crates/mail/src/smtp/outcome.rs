@@ -14,6 +14,7 @@ use pia_outbox::RelayOutcome;
 /// Maximum length of a relay's reply that is recorded.
 const MAX_REPLY_CHARS: usize = 200;
 const UNREACHABLE: &str = "the relay cannot be reached";
+const NOT_LISTENING: &str = "the mail server refuses connections";
 
 /// Step of the delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,11 @@ impl Failure {
     pub(super) fn of_step(step: Step, err: &Error) -> Self {
         let is_unreachable = step == Step::Entry && has_no_connection(err);
         let meaning = if is_unreachable { UNREACHABLE } else { step.name() };
-        let reason = format!("{meaning}: {}", redacted_reply(err));
+        let reason = if step == Step::Entry && is_connection_refused(err) {
+            NOT_LISTENING.to_owned()
+        } else {
+            format!("{meaning}: {}", redacted_reply(err))
+        };
         Self(match step {
             Step::Entry | Step::Sender => RelayOutcome::Away(reason),
             Step::Recipient | Step::Content if requires_authentication(err) => {
@@ -92,6 +97,12 @@ impl Step {
             Self::Content => "the relay does not take this mail",
         }
     }
+}
+
+/// Returns whether nothing listens at the relay's address.
+fn is_connection_refused(err: &Error) -> bool {
+    let source = err.source().and_then(|it| it.downcast_ref::<io::Error>());
+    source.is_some_and(|it| it.kind() == io::ErrorKind::ConnectionRefused)
 }
 
 /// Returns whether there is no connection: the relay's name cannot be resolved, or
