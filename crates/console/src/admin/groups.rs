@@ -27,6 +27,8 @@ use crate::texts::field_errors::{field_error, or_gone};
 use crate::ui::view::Link;
 use crate::ui::{Cell, Field, Form, Row, Section, Table, Text, View, format};
 
+/// Path of the list, and of the form that creates a group.
+const PATH: &str = "admin/groups";
 /// Name of the field with the total of top-ups when the form was opened.
 const TOP_UPS: &str = "topUps";
 
@@ -167,7 +169,7 @@ async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
 async fn delete(page: PageContext, PathId(id): PathId, _: ProvedForm) -> PageResult {
     let by = Some(page.user());
     match page.run(|api| async move { api.groups.delete(by, GroupId(id)).await }).await {
-        Ok(()) => page.done("admin/groups", "deleted"),
+        Ok(()) => page.done(PATH, "deleted"),
         Err(err) => page.refuse(group_view(&page, GroupId(id)).await?, err),
     }
 }
@@ -179,14 +181,16 @@ async fn list_view(page: &PageContext, name: &str) -> Result<View, ApiError> {
     // The default group cannot be deleted: the list is never empty.
     let table = page.list(TITLE, common::NO_MATCH, &columns, rows);
 
-    let new = Form::new("admin/groups", page.t(CREATE)).field(Field::text(
-        "name",
-        page.t(common::NAME),
-        name,
-    ));
+    let new =
+        Form::new(PATH, page.t(CREATE)).field(Field::text("name", page.t(common::NAME), name));
 
-    Ok(View::new(page.t(TITLE))
-        .intro(page.t(INTRO))
+    let mut view = View::new(page.t(TITLE)).intro(page.t(INTRO));
+    if page.licence_refusal(PATH).is_none() {
+        // The form is below a long list.
+        view = view.action(page.t(NEW), format!("{PATH}#new"));
+    }
+
+    Ok(view
         .section(Section::new("groups", "").table(table))
         .section(Section::new("new", page.t(NEW)).form(new)))
 }
@@ -244,7 +248,7 @@ async fn group_view(page: &PageContext, id: GroupId) -> Result<View, ApiError> {
     let path = format!("admin/groups/{id}");
     let mut view = View::new(detail.entry.group.name.as_str());
     if is_admin(page) {
-        view = view.below(page.t(TITLE), "admin/groups");
+        view = view.below(page.t(TITLE), PATH);
     }
 
     if let Some(usage_section) = settings::usage_section(page, &detail.credits, &detail.top_members)

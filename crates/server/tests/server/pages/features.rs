@@ -47,6 +47,7 @@ async fn forms_that_the_licence_lacks_are_replaced_by_a_sentence() {
         let forms = PageParts::parse(&page).forms;
         let creates = forms.iter().any(|it| it.action.ends_with("admin/groups"));
         assert_eq!(creates, has_form, "{page}");
+        assert_eq!(page.contains("admin/groups#new\">New group</a>"), has_form, "{page}");
         let sentence = page.contains("<p>Not included in the licence of this server.</p>");
         assert_eq!(sentence, !has_form, "{page}");
     }
