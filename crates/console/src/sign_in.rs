@@ -163,8 +163,9 @@ impl SignInPage {
 
 /// Redirects a request without a session to a sign-in page: that of the console
 /// for its pages, and otherwise that of the account. It leads back to the page or, after a form,
-/// which is lost, to the page with the form.
-pub(crate) fn login_redirect(request: &HttpRequest) -> HttpResponse {
+/// which is lost, to the page with the form. `lacks_console` is true if the browser is signed in
+/// with a role that does not include the console.
+pub(crate) fn login_redirect(request: &HttpRequest, lacks_console: bool) -> HttpResponse {
     let folder = folder_of(area_of(request));
     let login = format!("{folder}/login");
     let is_form = !request.method().is_safe();
@@ -177,6 +178,8 @@ pub(crate) fn login_redirect(request: &HttpRequest) -> HttpResponse {
     let mut pairs = Vec::new();
     if is_form && request.path() != "/account/sign-out" {
         pairs.push(("done", "not-saved"));
+    } else if lacks_console {
+        pairs.push(("done", "no-console"));
     }
     // The folder is the default.
     if !wanted.is_empty() && wanted != format!("/{folder}") {

@@ -11,8 +11,9 @@ use actix_web::http::header::{CONTENT_TYPE, LOCATION};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::web::Data;
-use actix_web::{Error, HttpRequest, HttpResponse};
-use pia_web::{Dialect, Gates, reads_pages};
+use actix_web::{Error, FromRequest as _, HttpRequest, HttpResponse};
+use pia_identity::{Role, SessionScope};
+use pia_web::{Caller, Dialect, Gates, reads_pages};
 
 use super::notice::{is_after_licence, is_incomplete, refusal};
 use super::page_request::PageRequest;
@@ -41,7 +42,8 @@ pub async fn render_errors<B: MessageBody + 'static>(
         return Ok(response.into_response(redirect).map_into_right_body());
     }
     if is_signed_out_page(&response) {
-        let redirect = login_redirect(response.request());
+        let lacks_console = lacks_console(response.request()).await;
+        let redirect = login_redirect(response.request(), lacks_console);
         return Ok(response.into_response(redirect).map_into_right_body());
     }
     if !is_json(&response) || !is_for_browser(response.request(), response.status()) {
@@ -113,6 +115,14 @@ fn is_signed_out_page<B>(response: &ServiceResponse<B>) -> bool {
         && !request.path().contains("/sign-in")
         && !request.path().ends_with("/login")
         && reads_pages(request.headers())
+}
+
+/// Returns whether the console was requested by a browser that is signed in to an account
+/// whose role does not include it.
+async fn lacks_console(request: &HttpRequest) -> bool {
+    let gates = request.app_data::<Data<Gates>>().cloned();
+    let Some(gates) = gates.filter(|_| request.path().starts_with("/admin")) else { return false };
+    gates.browser_caller(request).await.is_some_and(|it| it.role == Role::User)
 }
 
 /// Returns whether the address of a form was opened, as after reloading the answer to it.

@@ -149,6 +149,13 @@ const DONE: &[(&str, Text)] = &[
             "Sie wurden abgemeldet. Es wurde nichts gespeichert.",
         ),
     ),
+    (
+        "no-console",
+        Text::new(
+            "Your role does not include the console. Sign in with another account.",
+            "Ihre Rolle umfasst die Konsole nicht. Melden Sie sich mit einem anderen Konto an.",
+        ),
+    ),
     ("signed-out", Text::new("You are signed out.", "Sie sind abgemeldet.")),
 ];
 

@@ -53,12 +53,16 @@ async fn a_session_of_the_account_does_not_open_the_console(database: TestDataba
     app.sign_up("bob@example.org").await;
 
     // Nor does that of an administrator.
-    for email in ["bob@example.org", ADA] {
+    for (email, login) in [("bob@example.org", "admin/login?done=no-console"), (ADA, "admin/login")]
+    {
         let visitor = Visitor::sign_in(&app, "account", email).await;
 
         let page = visitor.get("/admin").await;
         assert_eq!(page.status, 303);
-        assert_eq!(page.header("location"), Some("admin/login"));
+        assert_eq!(page.header("location"), Some(login));
+        let login_page = visitor.get(&format!("/{login}")).await.text();
+        let has_reason = login_page.contains("Your role does not include the console.");
+        assert_eq!(has_reason, email != ADA, "{login_page}");
 
         let cookie = [("cookie", visitor.cookie.as_str())];
         let session = app.anonymous().send("GET", "/api/admin/session", &cookie, b"").await;
