@@ -22,6 +22,7 @@ mod reservation;
 mod rolling;
 mod settings;
 mod truncation_cause;
+mod usage_hours;
 mod usage_range;
 mod usage_report;
 mod usage_sums;
@@ -42,6 +43,7 @@ pub use reservation::{ReservationGuard, ReservationLine, Settlement, SettlementS
 pub use rolling::Buckets;
 pub use settings::{CreditSettings, FreeTier};
 pub use truncation_cause::TruncationCause;
+pub use usage_hours::UsageHour;
 pub use usage_range::{UsageRange, UsageRangeError};
 pub use usage_report::UsageReport;
 pub use usage_sums::{

@@ -81,7 +81,7 @@ pub use request::chat_body::ChatBody;
 pub use request::chat_request::keys as chat_request_keys;
 pub use request::surface::Surface;
 pub use reranking::BackgroundReranking;
-pub use routing::attempts::{AttemptCount, AttemptOutcome, Attempts, EntryAttempts};
+pub use routing::attempts::{AttemptOutcome, Attempts, EntryAttempts};
 pub use routing::catalogue::{ModelCatalogue, SearchDepth, SearchProvider};
 pub use routing::keys::KeyHealth;
 pub use routing::route::DEFAULT_MODEL;

@@ -19,6 +19,7 @@ use pia_assistant::{
 use pia_kernel::{GroupId, Unavailable, UserId};
 use pia_storage::schema::usage_users;
 use pia_storage::{Database, DatabaseKind, DbError, DbUid, Uid, on_conn};
+use uuid::Uuid;
 
 use crate::usage_hours;
 
@@ -145,8 +146,10 @@ impl UsageSums for SqlUsageSums {
     }
 
     async fn count_users_since(&self, day: NaiveDate) -> Result<i64, Unavailable> {
+        // Deleted accounts share the nil id.
+        let is_account = usage_users::user_id.ne(DbUid(Uuid::nil()));
         let is_recent = usage_users::last_day.ge(day.to_epoch_days());
-        let count = usage_users::table.filter(is_recent).count();
+        let count = usage_users::table.filter(is_account).filter(is_recent).count();
         Ok(on_conn!(self.db.reader(), |conn| count.get_result(conn).await?)?)
     }
 

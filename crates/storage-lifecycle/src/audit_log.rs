@@ -40,7 +40,7 @@ impl SqlAuditLog {
         filter: &AuditFilter,
         page: PageRequest,
     ) -> Result<Vec<EntryRow>, DbError> {
-        use audit_entries::{action, at, id, object};
+        use audit_entries::{action, at, id};
 
         let after = Some(start(filter, page));
         let entries = audit_entries::table.limit(page.limit.into());
@@ -58,7 +58,7 @@ impl SqlAuditLog {
                 query = query.filter(action.eq(name)).filter(sql::<Bool>("TRUE"));
             }
             if let Some(name) = &filter.object {
-                query = query.filter(object.eq(name));
+                query = query.filter(audit_entries::object.eq(name));
             }
             query.select(EntryRow::as_select()).load(conn).await?
         })?)
@@ -71,7 +71,7 @@ impl SqlAuditLog {
         filter: &AuditFilter,
         page: PageRequest,
     ) -> Result<Vec<EntryRow>, DbError> {
-        use audit_entries::{action, at, object};
+        use audit_entries::{action, at};
         use audit_identities::{entry_id, user_id};
 
         let name = filter.action.as_deref();
@@ -88,7 +88,7 @@ impl SqlAuditLog {
         let mut rows: Vec<EntryRow> = on_conn!(self.db.reader(), |conn| {
             let mut query = entry_ids.into_boxed();
             if let Some(name) = &filter.object {
-                query = query.filter(object.eq(name));
+                query = query.filter(audit_entries::object.eq(name));
             }
             let ids: Vec<DbUid> =
                 in_time_order!(query, filter.order, page.after, entry_id).load(conn).await?;

@@ -242,7 +242,7 @@ impl PersonaStore for SqlManagedPersonas {
             let ids = selected_ids(&groups, &before);
             let known_groups = conn.group_quotas(&ids).await?;
             let known_ids: Vec<_> = known_groups.iter().map(|it| it.id).collect();
-            if let Some(unknown_group) = ids_without(&ids, &known_ids).first() {
+            if let Some(unknown_group) = ids_without(&ids, &known_ids).into_iter().next() {
                 return Ok(PersonaAssignmentOutcome::UnknownGroup(GroupId(unknown_group.0)));
             }
 

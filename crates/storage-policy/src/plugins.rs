@@ -243,7 +243,7 @@ impl PluginStore for SqlPlugins {
                 .select(user_groups::id)
                 .load(conn)
                 .await?;
-            if let Some(unknown) = ids_without(&ids, &known_groups).first() {
+            if let Some(unknown) = ids_without(&ids, &known_groups).into_iter().next() {
                 return Ok(PluginChangeOutcome::UnknownGroup(GroupId(unknown.0)));
             }
 

@@ -26,8 +26,10 @@ impl UsageHour {
     /// Returns the mean duration of a call, in milliseconds; `None` without durations, as
     /// of calls of earlier versions.
     pub fn mean_millis(&self) -> Option<i64> {
-        let mean = self.duration_millis.checked_div(self.calls);
-        mean.filter(|_| self.duration_millis > 0)
+        if self.duration_millis == 0 {
+            return None;
+        }
+        self.duration_millis.checked_div(self.calls)
     }
 }
 

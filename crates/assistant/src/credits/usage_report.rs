@@ -9,6 +9,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 use pia_kernel::{Clock, GroupId, Page, Unavailable};
 
 use crate::credits::rates::Micros;
+use crate::credits::usage_hours::{UsageHour, with_empty_hours};
 use crate::credits::usage_range::{UsageRange, UsageRangeError};
 use crate::credits::usage_sums::{
     UsageCursor, UsageDetails, UsageGrouping, UsageSubject, UsageSum, UsageSums, UsageUsers,
@@ -101,7 +102,7 @@ impl UsageReport {
 
     /// Deletes the sums of hours before yesterday, and returns the number of rows.
     pub async fn sweep_hours(&self) -> Result<u64, Unavailable> {
-        self.store.delete_hours(days_before(self.today(), 2)).await
+        self.store.delete_hours(self.last_days(2).first_day()).await
     }
 
     fn today(&self) -> NaiveDate {
@@ -137,6 +138,7 @@ fn with_empty_days(range: UsageRange, sums: Vec<UsageSum>, users: Option<i64>) -
 
 #[cfg(test)]
 mod tests {
+    use mockall::predicate::eq;
     use pia_kernel::{Timestamp, UserId};
     use pia_testkit::ManualClock;
 
@@ -207,7 +209,7 @@ mod tests {
         let mut store = MockUsageSums::new();
         store.expect_delete_hours().with(eq(day("2026-11-25"))).returning(|_| Ok(7));
 
-        let deleted_rows = report(store).sweep_hours().await.unwrap();
+        let deleted_rows = report_of(store).sweep_hours().await.unwrap();
 
         assert_eq!(deleted_rows, 7);
     }

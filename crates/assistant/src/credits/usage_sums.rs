@@ -5,6 +5,7 @@ use chrono::NaiveDate;
 use pia_kernel::{GroupId, Unavailable, UserId, named_variants};
 
 use crate::credits::rates::Micros;
+use crate::credits::usage_hours::UsageHour;
 use crate::credits::usage_range::UsageRange;
 
 named_variants! {
@@ -153,6 +154,13 @@ pub trait UsageSums: Send + Sync {
 
     /// Returns the number of users who called on this day or later.
     async fn count_users_since(&self, day: NaiveDate) -> Result<i64, Unavailable>;
+
+    /// Returns the sums of the hours of a day that have calls, in order, unless they are
+    /// deleted.
+    async fn hours_of(&self, day: NaiveDate) -> Result<Vec<UsageHour>, Unavailable>;
+
+    /// Deletes the sums of hours before a day, and returns the number of rows.
+    async fn delete_hours(&self, before: NaiveDate) -> Result<u64, Unavailable>;
 }
 
 #[cfg(test)]

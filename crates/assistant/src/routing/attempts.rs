@@ -87,17 +87,6 @@ pub struct EntryAttempts {
     pub last: Option<AttemptOutcome>,
 }
 
-/// Number of attempts of a catalogue entry with one outcome.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AttemptCount {
-    /// Id of the entry; `default` for `Ai` and `Ai:Modes` themselves.
-    pub entry: String,
-    /// Outcome of the attempts.
-    pub outcome: AttemptOutcome,
-    /// Number of the attempts.
-    pub count: u64,
-}
-
 /// Label of the models of `Ai` and `Ai:Modes` themselves.
 const UNNAMED: &str = "default";
 
@@ -130,18 +119,10 @@ impl Attempts {
         entries.get(id.unwrap_or(UNNAMED)).cloned().unwrap_or_default()
     }
 
-    /// Returns the counts of all entries, by outcome.
-    pub fn counts(&self) -> Vec<AttemptCount> {
-        let entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut counts = Vec::new();
-
-        for (label, attempts) in &*entries {
-            for (&outcome, &count) in &attempts.counts {
-                counts.push(AttemptCount { entry: label.clone(), outcome, count });
-            }
-        }
-
-        counts
+    /// Returns the attempts by the id of the catalogue entry, which is `default` for `Ai` and
+    /// `Ai:Modes` themselves.
+    pub fn by_entry(&self) -> BTreeMap<String, EntryAttempts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -184,12 +165,10 @@ mod tests {
         attempts.count(&target, AttemptOutcome::from_error(&refusal(500)));
         attempts.count(&target, AttemptOutcome::Answered);
 
-        let attempt_count =
-            |outcome, count| AttemptCount { entry: "default".to_owned(), outcome, count };
-        let expected =
-            [attempt_count(AttemptOutcome::Answered, 1), attempt_count(AttemptOutcome::Failed, 2)];
-        assert_eq!(attempts.counts(), expected);
-        assert_eq!(attempts.of_entry(None).last, Some(AttemptOutcome::Answered));
+        let counts = [(AttemptOutcome::Answered, 1), (AttemptOutcome::Failed, 2)].into();
+        let entry_attempts = EntryAttempts { counts, last: Some(AttemptOutcome::Answered) };
+        assert_eq!(attempts.of_entry(None), entry_attempts);
+        assert_eq!(attempts.by_entry(), [("default".to_owned(), entry_attempts)].into());
         assert_eq!(attempts.of_entry(Some("other")), EntryAttempts::default());
     }
 }

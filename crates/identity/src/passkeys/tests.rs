@@ -139,7 +139,7 @@ async fn the_password_authorises_adding_a_passkey() {
 async fn a_recovery_code_authorises_adding_a_passkey_and_its_owner_is_emailed() {
     let factors = Arc::<InMemoryFactors>::default();
     factors.state().factor = Some(Factor { sealed: vec![], state: FactorState::On });
-    let mut world = World { factors: factors.ports(), ..world().with_passkeys(0) };
+    let mut world = World { factors: factors.ports(), ..new_world().with_passkeys(0) };
     let session_ref = world.session_ref;
     world.challenges.expect_open_registration().once().returning(
         move |_, authorization, _, effects| {
@@ -226,7 +226,7 @@ async fn a_twenty_first_is_refused() {
 
 #[tokio::test]
 async fn without_a_ceremony_passkeys_are_off() {
-    let off = || World { ceremony: None, ..world() }.build();
+    let off = || World { ceremony: None, ..new_world() }.build();
     let session_ref = new_world().session_ref;
 
     let outcome = off().begin(session_ref, Some(password(PASSWORD))).await;

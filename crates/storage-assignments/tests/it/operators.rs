@@ -140,7 +140,7 @@ async fn the_name_of_a_skill_is_unique_in_any_case(db: Database) {
     assert_eq!(create(&db, &renamed_operator).await, OperatorChangeOutcome::Done);
     let skill = Some(Skill { name: "pLAN".to_owned(), ..brief() });
     let name = "Other".to_owned();
-    let update = OperatorUpdate { name, is_active: Some(true), skill, at: at(1) };
+    let update = OperatorUpdate { name, is_active: Some(true), skill, at: at(1), expected: None };
     let outcome = store.update(renamed_operator.id, update, effects()).await.unwrap();
     assert_eq!(outcome, OperatorChangeOutcome::NameTaken);
     assert_eq!(store.list().await.unwrap()[0], renamed_operator);

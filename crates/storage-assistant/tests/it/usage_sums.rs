@@ -281,6 +281,7 @@ async fn calls_of_no_account_belong_to_nobody(db: Database) {
     assert_eq!(store.failure_count(), 0);
     let users = sums_by_name(&sums(&db, november(1, 1), UsageGrouping::User).await);
     assert_eq!(users, [named_sum("00000000-0000-0000-0000-000000000000", 3, 3000)]);
+    assert_eq!(count_users_since(&db, 1).await, 0);
 }
 
 async fn lists_are_limited_and_name_groups_and_people(db: Database) {

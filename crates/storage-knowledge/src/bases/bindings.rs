@@ -53,7 +53,7 @@ pub(super) async fn share(
             .select(user_groups::id)
             .load(conn)
             .await?;
-        if let Some(unknown) = ids_without(&ids, &known_groups).first() {
+        if let Some(unknown) = ids_without(&ids, &known_groups).into_iter().next() {
             return Ok(BaseChangeOutcome::UnknownGroup(GroupId(unknown.0)));
         }
 

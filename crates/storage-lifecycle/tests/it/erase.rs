@@ -6,7 +6,8 @@ use futures_util::future::join_all;
 use pia_identity::Role;
 use pia_kernel::{Eraser, ErasureOutcome, MailId, RequestContext, SessionId, SideEffects, UserId};
 use pia_storage::schema::{
-    accounts, ai_usage, audit_entries, audit_identities, mails, usage_by_user, usage_users,
+    accounts, ai_usage, audit_entries, audit_identities, mails, usage_by_hour, usage_by_user,
+    usage_users,
 };
 use pia_storage::{
     AuditIdentity, AuditPart, Database, DbError, DbInstant, DbUid, StoredEmail, on_conn,

@@ -43,18 +43,14 @@ fn received_results(env: &TestEnv) -> Vec<String> {
         .collect()
 }
 
-fn keys(env: &TestEnv) -> Vec<String> {
+fn used_search_keys(env: &TestEnv) -> Vec<String> {
     env.searches().into_iter().map(|it| it.key).collect()
 }
 
 /// Returns the counts of the search, by outcome.
 fn search_counts(attempts: &Attempts) -> Vec<(&'static str, u64)> {
-    attempts
-        .counts()
-        .into_iter()
-        .filter(|it| it.entry == "web")
-        .map(|it| (it.outcome.name(), it.count))
-        .collect()
+    let counts = attempts.of_entry(Some("web")).counts;
+    counts.into_iter().map(|(outcome, count)| (outcome.name(), count)).collect()
 }
 
 /// Returns a catalogue of a model whose searches have these limits.
