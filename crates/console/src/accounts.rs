@@ -79,9 +79,9 @@ pub enum RegistrationResult {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VerificationResult {
     /// Address was verified.
-    Now,
+    Verified,
     /// Link is used, expired or unknown.
-    Invalid,
+    InvalidLink,
 }
 
 /// Kind of email that a visitor requests.
@@ -97,9 +97,9 @@ pub enum RequestedEmail {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmailRequestResult {
     /// Email is queued if the address has an account.
-    Mailed,
+    Accepted,
     /// Server cannot send email.
-    NoMail,
+    NotConfigured,
 }
 
 /// Submitted form that resets a password.
@@ -119,9 +119,9 @@ pub struct PasswordResetInput {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PasswordResetResult {
     /// Password was changed.
-    Done,
+    Changed,
     /// Password is rejected; the link stays valid.
-    Refused(Vec<Violation>),
+    InvalidPassword(Vec<Violation>),
     /// Link is used, expired or unknown.
-    Invalid,
+    InvalidLink,
 }

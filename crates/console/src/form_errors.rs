@@ -43,14 +43,13 @@ pub(crate) fn attach_errors(
     let mut unattached = None;
     for error in invalid_fields.into_iter().flatten() {
         let text = |key| error.get(key).and_then(|it| it.as_str()).unwrap_or_default();
-        let error_text =
-            field_errors::field_text(language, text("field"), text("code"), text("message"));
-        let is_proof = text("code") == "required" && ["", "password"].contains(&text("field"));
+        let is_proof =
+            text("code") == "required" && ["", "password", PROOF].contains(&text("field"));
         let name = if is_proof { PROOF } else { text("field") };
         let error_text = if is_proof {
             ErrorText::new(MISSING.of(language))
         } else {
-            field_errors::field_text(language, text("code"), text("message"))
+            field_errors::field_text(language, text("field"), text("code"), text("message"))
         };
 
         let mut has_field = false;

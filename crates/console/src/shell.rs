@@ -56,15 +56,12 @@ impl LinkGroup {
     fn visible(page: &PageContext, group: &'static NavGroup) -> Self {
         let mut items = Vec::new();
 
-        for item in group.items {
-            let is_open = item.is_open_to(page.caller.role);
-            if is_open && page.includes_feature_of(&Method::GET, item.path) {
-                items.push(NavLink {
-                    label: item.label.of(page.language),
-                    path: item.path,
-                    is_current: item.contains(page.path()),
-                });
-            }
+        for item in group.items.iter().filter(|it| may_open(page, it)) {
+            items.push(NavLink {
+                label: item.label.of(page.language),
+                path: item.path,
+                is_current: item.contains(page.path()),
+            });
         }
 
         Self { label: group.label.of(page.language), items }
@@ -83,10 +80,7 @@ fn nav_groups(page: &PageContext) -> &'static [NavGroup] {
 
 /// Returns whether the caller may open a page of the navigation.
 fn may_open(page: &PageContext, item: &NavItem) -> bool {
-    let is_in_scope = page.caller.scope == SessionScope::Console || !item.path.starts_with("admin");
-    is_in_scope
-        && item.is_open_to(page.caller.role)
-        && page.includes_feature_of(&Method::GET, item.path)
+    item.is_open_to(page.caller.role) && page.includes_feature_of(&Method::GET, item.path)
 }
 
 /// Returns links from a page to the one of the navigation above it, if there is one, and to the

@@ -13,6 +13,8 @@ pub(crate) mod errors;
 pub(crate) mod field_errors;
 mod field_messages;
 mod licence_errors;
+pub(crate) mod limits;
+pub(crate) mod quota_errors;
 mod setting_reasons;
 pub(crate) mod settings;
 pub(crate) mod sign_in;

@@ -25,14 +25,14 @@ use crate::page_context::{PageContext, PageResult};
 use crate::proof::ProvedForm;
 use crate::routes::pages::{form, page};
 use crate::texts::common;
-use crate::texts::field_errors::at_fields;
+use crate::texts::field_errors::{at_fields, field_error, or_gone};
 use crate::ui::table::Tone;
 use crate::ui::{Cell, Row, Section, Table, Text, View, format};
 
 /// Path of the page.
 pub(super) const PATH: &str = "admin/first-steps";
 /// Fields of the forms that may be empty.
-const OPTIONAL_FIELDS: [&str; 4] = ["username", "password", "endpoint", "key"];
+const OPTIONAL_FIELDS: [&str; 5] = ["port", "username", "password", "endpoint", "key"];
 
 /// State of a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -131,13 +131,20 @@ async fn set_registration(page: PageContext, ProvedForm(fields): ProvedForm) -> 
 }
 
 /// Sets settings to the values of fields, given as pairs of a field and a key.
-/// An empty field removes a value that may be absent, unless it is secret.
+/// An optional field that is empty removes its value, unless that is secret.
 async fn change_settings(
     page: &PageContext,
     state: &ServerState,
     fields: &FormFields,
     keys: &[(&str, &'static str)],
 ) -> PageResult {
+    let is_missing =
+        |field: &str| !OPTIONAL_FIELDS.contains(&field) && fields.text(field).is_empty();
+    if let Some((field, _)) = keys.iter().find(|it| is_missing(it.0)) {
+        let missing = field_error(page.language, *field, common::FILL_IN);
+        return finish(page, fields, Err(missing), "saved").await;
+    }
+
     let mut changes = Vec::new();
     for (field, key) in keys {
         let value = typed_value(fields, field).or_else(|| state.removal(key));
@@ -198,7 +205,7 @@ async fn finish(
 }
 
 async fn steps_view(page: &PageContext) -> Result<View, ApiError> {
-    let group_count = page.run(|api| async move { api.groups.list().await }).await?.len();
+    let group_count = page.run(|api| async move { api.groups.names().await }).await?.len();
     let state = ServerState::load(page, group_count).await?;
     let steps = list_steps(page, &state)?;
 

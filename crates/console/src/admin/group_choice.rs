@@ -116,6 +116,9 @@ impl GroupNames {
     pub(super) fn section(&self, page: &PageContext, groups: GrantedGroups<'_>) -> Section {
         let GrantedGroups { title, intro, path, granted } = groups;
         let section = Section::new("groups", page.t(title)).intro(page.t(intro));
+        if self.is_empty() {
+            return section.paragraph(page.t(NO_OTHER_GROUPS));
+        }
         if self.has_options() {
             let checks = self.checks(page.t(title), granted);
             let form = Form::new(path, page.t(common::SAVE)).field(checks);
@@ -279,6 +282,8 @@ pub(super) const UNKNOWN_GROUP: Text =
     Text::new("No group has this name.", "Keine Gruppe hat diesen Namen.");
 const GROUP: Text = Text::new("Group", "Gruppe");
 const AND_MORE: Text = Text::new("{} and {} more", "{} und {} weitere");
+const NO_OTHER_GROUPS: Text =
+    Text::new("There are no other groups yet.", "Es gibt noch keine anderen Gruppen.");
 const NO_GROUPS: Text = Text::new("No groups yet.", "Noch keine Gruppen.");
 const SEARCH: Text =
     Text::new("Type to search {} groups.", "Tippen, um {} Gruppen zu durchsuchen.");

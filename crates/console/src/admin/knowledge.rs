@@ -14,7 +14,7 @@ use pia_web::{Access, ApiError, Route};
 use uuid::Uuid;
 
 use super::bindings::day_cell;
-use super::group_choice::{GroupNames, parse_group};
+use super::group_choice::{GroupNames, typed_group};
 use super::settings as console_settings;
 use crate::form_fields::FormFields;
 use crate::page_context::{PageContext, PageResult};

@@ -102,7 +102,7 @@ async fn publish(
     let result = assign(&page, &form, Some(ClientPolicyId(id)))
         .await
         .map_err(|err| or_gone(page.language, err, "group", common::GROUP_GONE));
-    finish_assignment(&page, ClientPolicyId(id), result).await
+    finish_assignment(&page, ClientPolicyId(id), &form, result).await
 }
 
 async fn withdraw(

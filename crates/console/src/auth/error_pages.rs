@@ -15,11 +15,12 @@ use actix_web::{Error, FromRequest as _, HttpRequest, HttpResponse};
 use pia_identity::{Role, SessionScope};
 use pia_web::{Caller, Dialect, Gates, reads_pages};
 
-use super::notice::{is_after_licence, is_incomplete, refusal};
+use super::notice::{framed_refusal, is_after_licence, is_incomplete, is_unlicensed, refusal};
 use super::page_request::PageRequest;
 use crate::page_context::{PageContext, nearest_page, redirect, root};
 use crate::sign_in::login_redirect;
 use crate::texts::common;
+use crate::ui::Text;
 
 /// Middleware around the gates: renders their errors, and 404 responses, as
 /// pages if a browser requested a page or is on its way to a provider and back;
@@ -55,7 +56,7 @@ pub async fn render_errors<B: MessageBody + 'static>(
         return Ok(response.into_response(page).map_into_right_body());
     }
     if let Some(context) = signed_in_context(&response).await {
-        let page = framed_refusal(&context, response.response());
+        let page = framed_refusal(&context, response.response(), way_on(&response));
         return Ok(response.into_response(page).map_into_right_body());
     }
 
@@ -65,16 +66,21 @@ pub async fn render_errors<B: MessageBody + 'static>(
         // The path of a form may be no page.
         layout.switch.clear();
     }
-    if is_incomplete(response.response()) {
-        let label = common::COMPLETE_ACCOUNT.of(layout.language);
-        layout.home = Some((format!("{}account", root(request)), label));
-    } else if is_after_licence(response.response()) && is_for_administrators(request) {
-        let label = common::RENEW_LICENCE.of(layout.language);
-        layout.home = Some((format!("{}admin/licence", root(request)), label));
+    if let Some((label, path)) = way_on(&response) {
+        layout.home = Some((format!("{}{path}", root(request)), label.of(layout.language)));
     }
     let page = refusal(layout, response.response());
 
     Ok(response.into_response(page).map_into_right_body())
+}
+
+/// Returns the label and the path of the page that leads on from a refusal, if there is one.
+fn way_on<B>(response: &ServiceResponse<B>) -> Option<(Text, &'static str)> {
+    if is_incomplete(response.response()) {
+        return Some((common::COMPLETE_ACCOUNT, "account"));
+    }
+    (is_after_licence(response.response()) && is_for_administrators(response.request()))
+        .then_some((common::RENEW_LICENCE, "admin/licence"))
 }
 
 /// Returns whether only administrators may send a request.
@@ -102,7 +108,8 @@ fn folder_with_slash<B>(response: &ServiceResponse<B>) -> Option<&'static str> {
         "/account/" => "account",
         _ => return None,
     };
-    (response.status() == StatusCode::NOT_FOUND && request.method().is_safe()).then_some(folder)
+    let opens_page = request.method().is_safe() && reads_pages(request.headers());
+    (response.status() == StatusCode::NOT_FOUND && opens_page).then_some(folder)
 }
 
 /// Returns whether a page of the console or of an account was requested without
@@ -121,7 +128,10 @@ fn is_signed_out_page<B>(response: &ServiceResponse<B>) -> bool {
 /// whose role does not include it.
 async fn lacks_console(request: &HttpRequest) -> bool {
     let gates = request.app_data::<Data<Gates>>().cloned();
-    let Some(gates) = gates.filter(|_| request.path().starts_with("/admin")) else { return false };
+    let Some(gates) = gates else { return false };
+    if !request.path().starts_with("/admin") {
+        return false;
+    }
     gates.browser_caller(request).await.is_some_and(|it| it.role == Role::User)
 }
 

@@ -58,18 +58,23 @@ impl Notice {
     }
 }
 
-/// Renders the page for a refused request within the frame of the pages, with links back.
-pub(super) fn framed_refusal<B>(page: &PageContext, response: &HttpResponse<B>) -> HttpResponse {
+/// Renders the page for a refused request within the frame of the pages, with the link that leads
+/// on, or links back.
+pub(super) fn framed_refusal<B>(
+    page: &PageContext,
+    response: &HttpResponse<B>,
+    way_on: Option<(Text, &str)>,
+) -> HttpResponse {
     if response.status() == StatusCode::BAD_REQUEST && !page.is_submission() {
         return page.render_with(response.status(), outdated_link_view(page));
     }
 
     let texts = refusal_texts(&Texts::in_language(page.language).refusals, response);
-    let links = if is_incomplete(response) {
-        let label = page.t(common::COMPLETE_ACCOUNT).to_owned();
-        vec![Link { label, path: "account".to_owned() }]
-    } else {
-        links_back(page)
+    let links = match way_on {
+        Some((label, path)) => {
+            vec![Link { label: page.t(label).to_owned(), path: path.to_owned() }]
+        }
+        None => links_back(page),
     };
 
     let section = texts
@@ -164,6 +169,11 @@ fn with_headers_of<B>(response: &HttpResponse<B>, mut page: HttpResponse) -> Htt
 /// Returns whether a request was refused because the account is incomplete.
 pub(super) fn is_incomplete<B>(response: &HttpResponse<B>) -> bool {
     matches!(error_code(response), Some(UNDECLARED | UNVERIFIED))
+}
+
+/// Returns whether a request was refused because the server has no valid licence.
+pub(super) fn is_unlicensed<B>(response: &HttpResponse<B>) -> bool {
+    error_code(response) == Some(NO_LICENCE)
 }
 
 /// Returns whether a change was refused because the licence has expired.

@@ -18,6 +18,9 @@ pub(crate) const NOT_LICENSED: Text = Text::new(
     "Not included in the licence of this server.",
     "Nicht in der Lizenz dieses Servers enthalten.",
 );
+pub(crate) const FILL_IN: Text = Text::new("Fill in this field.", "Füllen Sie dieses Feld aus.");
+pub(crate) const GROUP_GONE: Text =
+    Text::new("This group does not exist any more.", "Diese Gruppe gibt es nicht mehr.");
 pub(crate) const LICENCE_EXPIRED: Text = Text::new(
     "The licence has expired. Data can still be read; renew it to make changes.",
     "Die Lizenz ist abgelaufen. Daten lassen sich weiterhin lesen; erneuern Sie die Lizenz, um \

@@ -88,7 +88,7 @@ fn entries_query(page: &PageContext) -> String {
 
 /// Returns the selection of an action, by its text. Links may name one that this version does not
 /// have.
-fn action_field(page: &PageContext, selected: &str) -> Field {
+fn new_action_field(page: &PageContext, selected: &str) -> Field {
     let mut actions: Vec<_> = ACTIONS.iter().map(|it| (it.0, page.t(it.1))).collect();
     actions.sort_by_cached_key(|it| fold(it.1));
     if !selected.is_empty() && actions.iter().all(|it| it.0 != selected) {

@@ -313,6 +313,10 @@ const MODELS_HINT: Text = Text::new(
     "If none is selected, members cannot choose.",
     "Ist keines ausgewählt, können Mitglieder nicht wählen.",
 );
+const NO_MODELS: Text = Text::new(
+    "There are no models for members to choose from yet: the catalogue has none with an ID.",
+    "Es gibt noch keine Modelle, die Mitglieder wählen können: Im Katalog hat keines eine ID.",
+);
 const NO_CHOICE: Text = Text::new("Members cannot choose", "Mitglieder können nicht wählen");
 const BY_SERVER: Text = Text::new("The server decides", "Bestimmt der Server");
 const NUMBER: Text = Text::new(

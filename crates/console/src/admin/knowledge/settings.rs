@@ -60,7 +60,7 @@ async fn rename(page: PageContext, PathId(id): PathId, form: FormFields) -> Page
 async fn share(page: PageContext, PathId(id): PathId, form: FormFields) -> PageResult {
     match share_with_groups(&page, id, &form).await {
         Ok(()) => page.done(&format!("admin/knowledge/{id}/settings#groups"), "saved"),
-        Err(err) => page.refuse_typed(settings_view(&page, id, None).await?, &form, err),
+        Err(err) => page.refuse_typed(settings_view(&page, id).await?, &form, err),
     }
 }
 

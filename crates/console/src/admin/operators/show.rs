@@ -53,8 +53,10 @@ async fn submit(
     } else {
         draft_without_skill(form)
     };
+    let expected = expected_version(form);
     page.run(|api| async move {
-        api.assignments.administration.update(by, id, draft).await.map_err(at_field)
+        let administration = &api.assignments.administration;
+        administration.update(by, id, draft, expected).await.map_err(at_field)
     })
     .await
 }

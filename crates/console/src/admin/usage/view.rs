@@ -44,8 +44,9 @@ impl UsageView<'_> {
             .action(page.t(EXPORT), export)
             .section(range);
 
+        // The calls of members are also those that they made in another group.
         let totals = UsageTotals::of(self.days);
-        if totals.calls == 0 {
+        if totals.calls == 0 && (self.grouping != UsageGrouping::User || self.rows.is_empty()) {
             return view.section(grouping_section.paragraph(page.t(EMPTY)));
         }
 
@@ -84,8 +85,12 @@ impl UsageView<'_> {
     /// Returns the parameters of the table that also apply to another range: its order and
     /// search, or the person.
     fn list_parameters(&self) -> Vec<(&'static str, String)> {
-        let is_by_user = self.grouping == UsageGrouping::User;
-        let names: &[&'static str] = if is_by_user { &["user"] } else { &["sort", "search"] };
+        let names: &[&'static str] = match self.grouping {
+            // Managers of an organisation search no person.
+            UsageGrouping::User if self.is_of_one_group() => &[],
+            UsageGrouping::User => &["user"],
+            UsageGrouping::Day | UsageGrouping::Group | UsageGrouping::Model => &["sort", "search"],
+        };
         let pairs = names.iter().map(|it| (*it, self.page.query(it)));
         pairs.filter(|it| !it.1.is_empty()).collect()
     }
@@ -128,7 +133,6 @@ impl UsageView<'_> {
         let by = Field::hidden("by", self.grouping.name());
         let mut fields: Vec<_> = std::iter::once(by).chain(person).chain([from, to]).collect();
         for (name, value) in self.list_parameters() {
-            // Managers of an organisation have no field of the person.
             if fields.iter().all(|it| it.name != name) {
                 fields.push(Field::hidden(name, value));
             }

@@ -60,13 +60,11 @@ async fn move_to_group(
 
 async fn move_user(page: &PageContext, user: UserId, form: &FormFields) -> Result<(), ApiError> {
     let by = Some(page.user());
-    let user = UserId(id);
-    let group = GroupId(Uuid::try_parse(form.text("group")).unwrap_or_default());
-    let moved = page
-        .run(|api| async move { api.groups.move_member(by, user, group).await })
+    let group = typed_group(page, form, "group").await?;
+    let group = group.ok_or_else(|| unknown_group(page, "group"))?;
+    page.run(|api| async move { api.groups.move_member(by, user, group).await })
         .await
-        .map_err(|err| or_gone(page.language, err, "group", common::GROUP_GONE));
-    finish(&page, user, &form, moved, "moved").await
+        .map_err(|err| or_gone(page.language, err, "group", common::GROUP_GONE))
 }
 
 async fn end_sessions(

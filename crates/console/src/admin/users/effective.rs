@@ -4,7 +4,8 @@ use pia_http::{EffectiveLimit, EffectiveSettings};
 use pia_kernel::BudgetPeriod;
 use pia_policy::Quota;
 
-use super::super::models::mode_label;
+use super::super::models::{self, mode_label};
+use crate::account::credits::{own_rows, with_table};
 use crate::page_context::PageContext;
 use crate::texts::limits::{budget_label, quota_label, quota_value};
 use crate::ui::table::Tone;
