@@ -70,7 +70,7 @@ pub fn with_tool(mut request: Value) -> Value {
 }
 
 /// Error in an event stream.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct HeardError {
     /// Title that the client shows.
     pub title: String,

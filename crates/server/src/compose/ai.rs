@@ -127,12 +127,15 @@ impl AiFactory {
             "ai_attempts",
             "Attempts to have an AI call answered, by catalogue entry and outcome",
             Box::new(move || {
-                let counts = attempts.counts().into_iter();
-                let labelled = counts.map(|it| {
-                    let outcome = it.outcome.name().to_owned();
-                    (vec![("entry", it.entry), ("outcome", outcome)], it.count)
-                });
-                labelled.collect()
+                let mut samples = Vec::new();
+                for (entry, entry_attempts) in attempts.by_entry() {
+                    for (outcome, count) in entry_attempts.counts {
+                        let outcome_name = outcome.name().to_owned();
+                        let labels = vec![("entry", entry.clone()), ("outcome", outcome_name)];
+                        samples.push((labels, count));
+                    }
+                }
+                samples
             }),
         );
 

@@ -5,7 +5,7 @@ mod upstream;
 use std::time::Duration;
 
 use pia_server_testkit::ai_client::{
-    CHAT, Heard, Live, OPTIMIZE, TIMED_OUT, chat_request, streaming_request,
+    CHAT, Heard, HeardError, Live, OPTIMIZE, TIMED_OUT, chat_request, streaming_request,
 };
 use pia_server_testkit::ai_peer::{EVENTS, WHOLE, response};
 use pia_server_testkit::client::{Client, TestResponse};
@@ -177,7 +177,8 @@ impl Expected {
                 let heard = Heard::of(answer);
                 assert_eq!(heard.text, "begun", "{name}");
                 assert_eq!(heard.finish, None, "{name}");
-                assert_eq!(heard.error, Some((title.to_owned(), text.to_owned())), "{name}");
+                let error = HeardError { title: title.to_owned(), text: text.to_owned() };
+                assert_eq!(heard.error, Some(error), "{name}");
             }
             Self::Answered => assert_eq!(answer.status, 200, "{name}: {}", answer.text()),
         }

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use pia_server_testkit::ai_client::{
-    CHAT, Heard, JSON, Live, OPTIMIZE, TIMED_OUT, chat_request, streaming_request, upstream_config,
-    with_demo,
+    CHAT, Heard, HeardError, JSON, Live, OPTIMIZE, TIMED_OUT, chat_request, streaming_request,
+    upstream_config, with_demo,
 };
 use pia_server_testkit::ai_peer::{EVENTS, Fixed, Peer};
 use serde_json::{Value, json};
@@ -208,7 +208,8 @@ async fn a_stream_opens_though_its_upstream_is_silent_and_fails_inside() {
         let heard = Heard::of(&answer);
         assert!(answer.text().starts_with(": keep-alive\n\n"), "{}", answer.text());
         let (title, text) = TIMED_OUT;
-        assert_eq!(heard.error, Some((title.to_owned(), text.to_owned())));
+        let error = HeardError { title: title.to_owned(), text: text.to_owned() };
+        assert_eq!(heard.error, Some(error));
         assert_eq!(heard.chunks.len(), 1);
     }
     assert!(demo.until(|it| it.open == 0).await);

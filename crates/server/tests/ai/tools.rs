@@ -179,11 +179,11 @@ async fn calls_are_translated_to_and_from_anthropics_api() {
         json!({ "type": "input_audio", "input_audio": { "data": "AA", "format": "wav" } });
     let with_recording = json!({ "messages": [{ "role": "user", "content": [recording] }] });
 
-    let refused_response = ada.post(CHAT, &with_recording).await;
+    let refusal = ada.post(CHAT, &with_recording).await;
     let answer = ada.post(CHAT, &chat_request("Hello")).await;
 
     // Only the second reaches the upstream.
-    assert_eq!(refused_response.refusal(), (400, "validation_failed"));
+    assert_eq!(refusal.refusal(), (400, "validation_failed"));
     assert_eq!(answer.status, 200, "{}", answer.text());
     assert_eq!(answer.body["choices"][0]["message"]["content"], "Good day.");
     assert_eq!(answer.body["choices"][0]["finish_reason"], "stop");

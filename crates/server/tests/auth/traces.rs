@@ -45,7 +45,8 @@ const SQLITE_COLUMNS: &str = "
 const POSTGRES_COLUMNS: &str = "
     SELECT table_name::text, column_name::text, data_type::text AS kind
     FROM information_schema.columns
-    WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position";
+    WHERE table_schema = current_schema() AND is_generated = 'NEVER'
+    ORDER BY table_name, ordinal_position";
 
 /// Tables that are filled first, as other rows refer to theirs.
 const FIRST: [&str; 4] = ["app_passwords", "sessions", "audit_entries", "assignments"];

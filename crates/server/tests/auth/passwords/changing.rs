@@ -55,12 +55,10 @@ async fn a_change_reports_other_credentials_and_revokes_them_on_request(database
     assert_eq!(sign_in(&app.anonymous(), ADA, app_password).await.status, 200);
     assert_eq!(script.get("/api/ai/templates").await.status, 200);
 
-    let body = json!({ "currentPassword": NEW, "newPassword": PASSWORD, "revokeAppAccess": true });
-    let revocation_response = ada.post(PATH, &body).await;
-    assert_eq!(
-        revocation_response.body,
-        json!({ "success": true, "appPasswords": 0, "apiKeys": 0 })
-    );
+    let mut revoking_change = change(NEW, PASSWORD);
+    revoking_change["revokeAppAccess"] = json!(true);
+    let revoking_response = ada.post(PATH, &revoking_change).await;
+    assert_eq!(revoking_response.body, json!({ "success": true, "appPasswords": 0, "apiKeys": 0 }));
 
     let response = sign_in(&app.anonymous(), ADA, app_password).await;
     assert_eq!(response.refusal(), (401, "invalid_credentials"));

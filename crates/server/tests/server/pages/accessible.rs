@@ -321,7 +321,7 @@ pub(super) async fn plant_usage(app: &TestApp) {
          INSERT INTO usage_days SELECT unixepoch() / 86400, COUNT(*) FROM accounts;
          INSERT INTO usage_users SELECT id, unixepoch() / 86400 FROM accounts;
          INSERT INTO usage_by_hour (hour, user_id, calls, failed, spent_micros, duration_millis)
-             SELECT unixepoch() / 86400 * 24 + value, id, 20 + value * 7 % 40, value % 3, 163018750,
+             SELECT unixepoch() / 86400 * 24 + value, accounts.id, 20 + value * 7 % 40, value % 3, 163018750,
                  122600 FROM accounts, json_each('[6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]')"
     ))
     .await;

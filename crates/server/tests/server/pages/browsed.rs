@@ -230,7 +230,8 @@ async fn work_in_progress_is_refreshed_unless_it_has_the_focus() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn numbers_of_the_overview_are_refreshed_unless_their_table_is_open() {
-    const CALLS: &str = "return document.querySelector('#usage td.number').textContent.trim()";
+    const CALLS: &str = "
+        return document.querySelector('#usage tr:nth-child(2) td.number').textContent.trim()";
     const ACCOUNTS: &str = "return document.querySelector('#numbers dd').textContent.trim()";
     const INTERVALS: &str = "
         return [...document.querySelectorAll('section')].map(it => `${it.id} ${it.dataset.live}`)";

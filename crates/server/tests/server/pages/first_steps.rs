@@ -16,6 +16,7 @@ use super::{form, open};
 on_both_databases!(
     the_steps_are_done_one_after_the_other,
     a_provider_and_a_password_of_a_relay_are_stored_encrypted,
+    a_step_is_refused_without_its_required_fields,
     a_step_whose_test_failed_needs_attention_and_is_corrected,
     a_test_email_is_displayed_until_it_is_sent,
     email_needs_attention_while_any_is_retried,
@@ -139,6 +140,35 @@ async fn a_provider_and_a_password_of_a_relay_are_stored_encrypted(database: Tes
     for fact in ["Encryption", "Base URL", "settings?area=email", "settings?area=models"] {
         assert!(page.contains(fact), "{fact}: {page}");
     }
+}
+
+async fn a_step_is_refused_without_its_required_fields(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let relay = [
+        ("host", " "),
+        ("from", "pia@example.org"),
+        ("security", "none"),
+        ("username", "pia"),
+        ("password", "a-s3cret-password"),
+    ];
+    let model = [("type", "OpenAI"), ("model", ""), ("key", "sk-a-s3cret-key")];
+
+    for (path, fields, name) in [
+        ("email", &relay[..], "host"),
+        ("provider", &model, "model"),
+        ("registration", &[], "policy"),
+    ] {
+        let answer = send(&ada, path, fields).await;
+        let page = answer.text();
+
+        assert_eq!(answer.status, 400, "{path}: {page}");
+        assert!(page.contains("Fill in this field."), "{path}: {page}");
+        assert!(page.contains(&format!("<a href=\"#{path}-{name}\">")), "{path}: {page}");
+        let from = "value=\"pia@example.org\"";
+        assert!(path != "email" || page.contains(from), "{page}");
+    }
+    assert_eq!(app.count("setting_overrides").await, 0);
 }
 
 /// Returns the section of a step.

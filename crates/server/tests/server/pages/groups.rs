@@ -7,15 +7,17 @@ use pia_server_testkit::on_both_databases;
 use pia_testkit::databases::TestDatabase;
 use serde_json::json;
 
-use super::form;
 use super::visitor::{ADA, Visitor, sign_up_with_role, start_with_admin};
+use super::{form, planted};
 
 on_both_databases!(
     models_of_a_group_are_chosen_from_the_catalogue,
     a_chosen_language_outlasts_the_redirect_to_the_own_group,
+    a_group_lists_what_is_available_to_its_members,
+    a_manager_searches_sorts_and_pages_all_members,
     managers_read_whether_members_choose_models,
-    a_group_lists_its_personas_plugins_and_bases,
     a_user_is_moved_to_a_group_by_their_address,
+    the_latest_top_ups_of_a_group_are_listed,
     a_quota_that_is_used_up_is_named_with_its_group,
 );
 
@@ -92,8 +94,10 @@ async fn managers_read_whether_members_choose_models(database: TestDatabase) {
     assert!(with_models.contains("large"), "{with_models}");
 }
 
-async fn a_group_lists_its_personas_plugins_and_bases(database: TestDatabase) {
-    let (app, _, console) = administrator(TestConfig::on(database)).await;
+async fn a_group_lists_what_is_available_to_its_members(database: TestDatabase) {
+    let upstream = planted::upstream("Fine.").await;
+    let config = planted::with_everything(database, &upstream);
+    let (app, _, console) = administrator(config).await;
     let created = console.write("POST", "/api/admin/groups", json!({ "name": "Sales" })).await.body;
     let sales = created["id"].as_str().expect("an id");
     let draft = json!({ "name": "Editor", "systemPrompt": "Edit." });
@@ -236,6 +240,37 @@ async fn a_chosen_language_outlasts_the_redirect_to_the_own_group(database: Test
     let cookie = chosen.header("set-cookie").expect("a cookie");
     assert!(cookie.starts_with("pia_language=de;"), "{cookie}");
     assert_eq!(plain.header("set-cookie"), None);
+}
+
+async fn the_latest_top_ups_of_a_group_are_listed(database: TestDatabase) {
+    let app = start_with_admin(TestConfig::on(database)).await;
+    app.admin("group create Sales").await.expect("a group");
+    let ada = Visitor::sign_in(&app, "admin", ADA).await;
+    let token = ada.csrf_token().await;
+
+    let before = ada.get(GROUP).await.text();
+    for credits in 1001..=1010 {
+        app.admin(&format!("credits top-up default {credits}")).await.expect("a top-up");
+    }
+    app.admin("credits top-up Sales 777").await.expect("a top-up");
+    let body = form(&[("csrfToken", &token), ("credits", "2500")]);
+    let added = ada.post(&format!("{GROUP}/top-up"), &[], &body).await;
+    let after = ada.get(GROUP).await.text();
+    let german = ada.get(&format!("{GROUP}?lang=de")).await.text();
+
+    assert!(before.contains("No credits were added"), "{before}");
+    assert_eq!(added.status, 303, "{}", added.text());
+    let (_, section) = after.split_once("<section id=\"top-up\"").expect("a section");
+    let (section, _) = section.split_once("</section>").expect("an end");
+    let rows: Vec<&str> = section.split("<tr role=\"row\">").skip(2).collect();
+    assert_eq!(rows.len(), 10, "{section}");
+    assert!(rows[0].contains(ADA) && rows[0].contains(">2,500<"), "{}", rows[0]);
+    for (row, credits) in rows[1..].iter().zip((1002..=1010).rev()) {
+        let text = format!(">1,{:03}<", credits - 1000);
+        assert!(row.contains("Command line") && row.contains(&text), "{credits}: {row}");
+    }
+    assert!(!section.contains("777"), "{section}");
+    assert!(german.contains("Befehlszeile") && german.contains(">2.500<"), "{german}");
 }
 
 async fn a_quota_that_is_used_up_is_named_with_its_group(database: TestDatabase) {

@@ -32,10 +32,10 @@ const MANY_ACCOUNTS: &str = "
 /// persona.
 const RECORDS: [&str; 11] = [
     "/admin/users",
+    "/admin/users?group=00000000-0000-7000-8000-000000000001",
     "/admin/invitations",
     "/admin/devices",
     "/admin/groups",
-    "/admin/groups/00000000-0000-7000-8000-000000000001",
     "/admin/audit",
     "/admin/mail",
     "/admin/feedback",
@@ -159,7 +159,7 @@ const MANY_EXTENSIONS: &str = "
         SELECT randomblob(16), 'Team ' || n, 'team ' || n, 0, at, id FROM numbers, client_policies;";
 
 /// Pages with tables that need no pages, with the bound of their rows.
-const BOUNDED: [(&str, &str); 20] = [
+const BOUNDED: [(&str, &str); 21] = [
     ("/account/api-keys", "20 keys of an account"),
     ("/account/api-keys/{id}", "one row for each period of a budget"),
     ("/account/app-passwords", "20 app passwords of an account"),
@@ -172,6 +172,7 @@ const BOUNDED: [(&str, &str); 20] = [
     ("/admin/connectors/{id}", "100 tokens of a connector, and its connected pods"),
     ("/admin/connectors/{id}/test-call", "the tools of a connector"),
     ("/admin/first-steps", "the steps"),
+    ("/admin/groups/{id}", "50 entries of each kind, and ten members"),
     ("/admin/jobs", "the kinds of maintenance"),
     ("/admin/licence", "the features"),
     ("/admin/models", "the configured models"),

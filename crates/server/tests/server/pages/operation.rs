@@ -28,12 +28,7 @@ on_both_databases!(
     a_failed_email_has_the_current_address_of_its_account,
     a_test_email_reaches_the_administrator,
     the_last_runs_of_maintenance_are_listed,
-    settings_are_listed_by_area_and_those_that_need_a_restart_are_explained,
-    each_setting_is_described_in_both_languages,
-    the_reason_of_an_invalid_setting_is_in_the_language_of_the_page,
-    a_secret_setting_keeps_its_blanks_and_its_error_leads_to_the_field,
     errors_of_operators_and_tokens_are_at_their_fields,
-    a_setting_that_is_no_longer_used_is_removed,
     a_licence_in_force_is_replaced,
     a_wait_after_wrong_passwords_is_displayed_until_it_ends,
     members_who_used_most_are_listed_for_those_who_manage_the_group,
@@ -281,33 +276,6 @@ async fn errors_of_operators_and_tokens_are_at_their_fields(database: TestDataba
     assert_marked(&token_page, "new-scopes-1");
 }
 
-async fn a_setting_that_is_no_longer_used_is_removed(database: TestDatabase) {
-    let app = start_with_admin(TestConfig::on(database)).await;
-    let ada = Visitor::sign_in(&app, "admin", ADA).await;
-    let body = form(&[("csrfToken", &ada.csrf_token().await), ("value", "30")]);
-    let changed = ada.post("/admin/settings/Audit:RetentionDays/change", &[], &body).await;
-    let before = ada.get("/admin/settings").await.text();
-    app.execute("UPDATE setting_overrides SET key = 'Old:Days'").await;
-
-    let listed = ada.get("/admin/settings").await.text();
-    let found = ada.get("/admin/settings?search=old%3A").await.text();
-    let of_area = ada.get("/admin/settings?area=email").await.text();
-    let removed = ada.submit("/admin/settings/Old:Days/reset").await;
-    let again = ada.submit("/admin/settings/Old:Days/reset").await;
-
-    assert_eq!(changed.status, 303, "{}", changed.text());
-    assert!(!before.contains("No longer used"), "{before}");
-    for page in [&listed, &found] {
-        assert!(page.contains("No longer used") && page.contains("Old:Days/reset"), "{page}");
-    }
-    assert!(!found.contains("No entries found"), "{found}");
-    assert!(!of_area.contains("Old:Days"), "{of_area}");
-    assert_eq!(removed.status, 303, "{}", removed.text());
-    assert_eq!(removed.header("location"), Some("../../../admin/settings?done=removed"));
-    assert_eq!(again.status, 404, "{}", again.text());
-    assert_eq!(app.count("setting_overrides").await, 0);
-}
-
 async fn a_licence_in_force_is_replaced(database: TestDatabase) {
     let app = start_with_admin(TestConfig::on(database)).await;
     let ada = Visitor::sign_in(&app, "admin", ADA).await;
@@ -361,8 +329,8 @@ async fn the_audit_log_is_searched_by_an_exact_address() {
     let partial_page = search("da@example.org").await;
     let malformed_page = search("ada\0@example.org").await;
 
-    assert!(exact.contains(">Role assigned: administrator</a>"), "{exact}");
-    for page in [&partial, &malformed] {
+    assert!(exact_page.contains(">Role assigned: administrator</a>"), "{exact_page}");
+    for page in [&partial_page, &malformed_page] {
         assert!(page.contains("No account has this address."), "{page}");
     }
 }
